@@ -1,0 +1,1 @@
+"""Connects ports to adapters. Nothing else does."""
