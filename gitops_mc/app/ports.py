@@ -12,6 +12,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
+from gitops_mc.core.model import JsonObject
+
 T = TypeVar("T")
 
 JSON = "application/json"
@@ -108,4 +110,16 @@ class Source(Protocol):
         """The tree at a revision (branch, tag or commit; None: the one this source follows). Raises SourceError
         when the repository, the revision or an object is missing: that is never an empty tree.
         """
+        ...
+
+
+class MemoryStore(Protocol):
+    """Where the rollout's memory is kept. One writer at a time: a second one is refused when it opens the store."""
+
+    def load(self) -> JsonObject | None:
+        """What was saved last, or None on first contact. Raises MemoryStoreError when it is there but unreadable."""
+        ...
+
+    def save(self, state: JsonObject) -> None:
+        """Durable when it returns: after a crash `load` gives this state, whole. Raises MemoryStoreError."""
         ...

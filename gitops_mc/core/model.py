@@ -315,3 +315,57 @@ def _matches_expression(expression: JsonObject, labels: Mapping[str, str]) -> bo
             return key not in labels
         case _:
             return False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem before it has a place: found in one manifest's body, at a path in it."""
+
+    path: tuple[str | int, ...]
+    rule: str
+    message: str
+    hint: str
+    severity: Severity = Severity.ERROR
+
+
+def dotted(path: tuple[str | int, ...]) -> str:
+    """`("spec", "files", 0, "path")` as `spec.files[0].path`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else part)
+    return text
+
+
+# ------------------------------------------------------------------------------------------------------- verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """The gate is open."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Not yet; `reason` names what it waits for. `accept` is the id under which a human may accept it, or empty."""
+
+    reason: str
+    accept: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """It will not open by itself; `reason` names cluster, pool, node, condition, since when, and what to do."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotKnown:
+    """A fact is missing, so there is no verdict. Opens nothing, deletes nothing, fails nothing."""
+
+    reason: str
+
+
+Verdict: TypeAlias = Open | Waiting | Failed | NotKnown
