@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias
@@ -61,12 +61,9 @@ class LiveCluster:
     """machine-config-controller and machine-config-daemon in cpaas-system, key `<kind>/<name>`."""
     inventory: Fact
     """This cluster's object of `clusters.platform.tkestack.io` (on global); empty: not registered."""
-    dark: Dark | None = None
-    releases: Fact = field(default_factory=lambda: Unknown("not read", _EPOCH))
+    releases: Fact
     """AppReleases of the cluster's modules; they only explain why a module is not ready."""
-
-
-_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+    dark: Dark | None = None
 
 
 def objects(items: Mapping[str, JsonObject]) -> Objects:
@@ -89,4 +86,5 @@ def unread(name: str, now: datetime) -> LiveCluster:
         catalog=unknown,
         components=unknown,
         inventory=unknown,
+        releases=unknown,
     )
