@@ -94,6 +94,8 @@ class ApiCause:
     reason: str
     field: str
     message: str
+    manager: str = ""
+    """The other field manager, when the cause is a conflict of server-side apply."""
 
 
 class NotFoundError(ApiError):
