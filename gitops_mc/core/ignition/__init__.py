@@ -1,0 +1,81 @@
+"""Ignition: what a MachineConfig says, how configs merge, and whether two of them say the same.
+
+Bodies are raw JSON, desired or live. Platform facts are from ACP's docs and from OpenShift's machine-config-operator,
+its public relative.
+"""
+
+from gitops_mc.core.ignition.comparing import (
+    ChangeKind,
+    EntryChange,
+    Mismatch,
+    MismatchKind,
+    compare,
+    entries_changed,
+    fitting_orders,
+)
+from gitops_mc.core.ignition.contents import BodyPath, Finding, ReadFile, resolve_contents
+from gitops_mc.core.ignition.data_urls import (
+    MAX_DECODED_BYTES,
+    DecodeFault,
+    SourceDecodeError,
+    decode_source,
+    encode_source,
+)
+from gitops_mc.core.ignition.entries import KERNEL_ARGUMENT_ORDER, Entry, EntryKind, FieldPath
+from gitops_mc.core.ignition.globs import path_matches
+from gitops_mc.core.ignition.live_encoding import keep_live_encoding
+from gitops_mc.core.ignition.merging import (
+    MAX_SPEC_BYTES,
+    Effective,
+    EffectiveEntry,
+    KernelArgument,
+    MergeOrder,
+    effective_of,
+    effective_spec,
+    merge,
+    spec_size,
+    wholly_overridden,
+)
+from gitops_mc.core.ignition.reading import Dropin, FileEntry, Reading, Section, Unit, User, read
+
+__all__ = [
+    "KERNEL_ARGUMENT_ORDER",
+    "MAX_DECODED_BYTES",
+    "MAX_SPEC_BYTES",
+    "BodyPath",
+    "ChangeKind",
+    "DecodeFault",
+    "Dropin",
+    "Effective",
+    "EffectiveEntry",
+    "Entry",
+    "EntryChange",
+    "EntryKind",
+    "FieldPath",
+    "FileEntry",
+    "Finding",
+    "KernelArgument",
+    "MergeOrder",
+    "Mismatch",
+    "MismatchKind",
+    "ReadFile",
+    "Reading",
+    "Section",
+    "SourceDecodeError",
+    "Unit",
+    "User",
+    "compare",
+    "decode_source",
+    "effective_of",
+    "effective_spec",
+    "encode_source",
+    "entries_changed",
+    "fitting_orders",
+    "keep_live_encoding",
+    "merge",
+    "path_matches",
+    "read",
+    "resolve_contents",
+    "spec_size",
+    "wholly_overridden",
+]
