@@ -21,7 +21,7 @@ from gitops_mc.core.ignition.data_urls import (
     decode_source,
     encode_source,
 )
-from gitops_mc.core.ignition.entries import KERNEL_ARGUMENT_ORDER, Entry, EntryKind, FieldPath
+from gitops_mc.core.ignition.entries import KERNEL_ARGUMENTS, Entry, EntryKind, FieldPath
 from gitops_mc.core.ignition.globs import path_matches
 from gitops_mc.core.ignition.live_encoding import keep_live_encoding
 from gitops_mc.core.ignition.merging import (
@@ -39,7 +39,7 @@ from gitops_mc.core.ignition.merging import (
 from gitops_mc.core.ignition.reading import Dropin, FileEntry, Reading, Section, Unit, User, read
 
 __all__ = [
-    "KERNEL_ARGUMENT_ORDER",
+    "KERNEL_ARGUMENTS",
     "MAX_DECODED_BYTES",
     "MAX_SPEC_BYTES",
     "BodyPath",

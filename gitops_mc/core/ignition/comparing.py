@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from gitops_mc.core.ignition.data_urls import content_digest
-from gitops_mc.core.ignition.entries import KERNEL_ARGUMENT_ORDER, Entry, EntryKind, FieldPath
+from gitops_mc.core.ignition.entries import KERNEL_ARGUMENTS, Entry, EntryKind, FieldPath
 from gitops_mc.core.ignition.globs import path_matches
 from gitops_mc.core.ignition.merging import COMPRESSION, SOURCE, Effective, EffectiveEntry, MergeOrder, merge
 from gitops_mc.core.ignition.reading import is_empty
@@ -130,7 +130,7 @@ def _compare_arguments(merged: Effective, rendered: Effective) -> Iterator[Misma
     for value in sorted(surplus):
         yield Mismatch(MismatchKind.SURPLUS, Entry(EntryKind.KERNEL_ARGUMENT, value))
     if not missing and not surplus and ours != theirs:
-        yield Mismatch(MismatchKind.DIFFERENT, KERNEL_ARGUMENT_ORDER)
+        yield Mismatch(MismatchKind.DIFFERENT, KERNEL_ARGUMENTS, ("order",))
 
 
 def _changed_entries(before: Effective, after: Effective) -> Iterator[EntryChange]:
@@ -149,7 +149,7 @@ def _reordered_keys(before: Effective, after: Effective) -> Iterator[EntryChange
         earlier = [key.part for key in before.ssh_keys if key.name == user]
         later = [key.part for key in after.ssh_keys if key.name == user]
         if earlier != later and sorted(earlier) == sorted(later):
-            yield EntryChange(Entry(EntryKind.SSH_KEY, user), ChangeKind.CHANGED)
+            yield EntryChange(Entry(EntryKind.SSH_KEYS, user), ChangeKind.CHANGED, ("order",))
 
 
 def _changed_arguments(before: Effective, after: Effective) -> Iterator[EntryChange]:
@@ -161,7 +161,7 @@ def _changed_arguments(before: Effective, after: Effective) -> Iterator[EntryCha
     for value in sorted(added):
         yield EntryChange(Entry(EntryKind.KERNEL_ARGUMENT, value), ChangeKind.ADDED)
     if not removed and not added and earlier != later:
-        yield EntryChange(KERNEL_ARGUMENT_ORDER, ChangeKind.CHANGED)
+        yield EntryChange(KERNEL_ARGUMENTS, ChangeKind.CHANGED, ("order",))
 
 
 def _decoded_difference(ours: EffectiveEntry, theirs: EffectiveEntry) -> tuple[str, ...]:

@@ -24,6 +24,10 @@ class EntryKind(StrEnum):
     USER = "user"
     """What a config says of a user besides SSH keys; the platform reconciles none of it."""
     KERNEL_ARGUMENT = "kernel argument"
+    SSH_KEYS = "SSH keys"
+    """All SSH keys of a user: their order, or that any of them changed."""
+    KERNEL_ARGUMENTS = "kernelArguments"
+    """All kernel arguments: their order, or that any of them changed."""
     OTHER = "section"
     """Anything else, kept and compared as it is written (`storage.directories`, a malformed item, ...)."""
 
@@ -36,8 +40,7 @@ class Entry:
     """Identity of one entry.
 
     `name` is the file's path, the unit's name, the user's name, the kernel argument as written, or the dotted name of
-    a section. `part` is the drop-in's name, or the SSH key as written. An SSH key with an empty `part`, or a kernel
-    argument with an empty `name`, stands for the *order* of a user's keys, or of all kernel arguments.
+    a section; empty for all kernel arguments. `part` is the drop-in's name, or the SSH key as written.
     """
 
     kind: EntryKind
@@ -55,19 +58,19 @@ class Entry:
         match self.kind:
             case EntryKind.DROPIN:
                 return f"drop-in {self.part} of unit {self.name}"
-            case EntryKind.SSH_KEY if not self.part:
-                return f"order of the SSH keys of user {self.name}"
             case EntryKind.SSH_KEY:
                 return f"SSH key {fingerprint(self.part)} of user {self.name}"
-            case EntryKind.KERNEL_ARGUMENT if not self.name:
-                return "order of kernelArguments"
             case EntryKind.KERNEL_ARGUMENT:
                 return f"kernel argument {self.name.partition('=')[0]}"
-            case _:
+            case EntryKind.SSH_KEYS:
+                return f"SSH keys of user {self.name}"
+            case EntryKind.KERNEL_ARGUMENTS:
+                return "kernelArguments"
+            case EntryKind.FILE | EntryKind.UNIT | EntryKind.USER | EntryKind.OTHER:
                 return f"{self.kind.value} {self.name}"
 
 
-KERNEL_ARGUMENT_ORDER = Entry(EntryKind.KERNEL_ARGUMENT, "")
+KERNEL_ARGUMENTS = Entry(EntryKind.KERNEL_ARGUMENTS, "")
 
 
 @lru_cache(maxsize=1024)
