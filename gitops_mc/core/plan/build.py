@@ -1,0 +1,259 @@
+"""Changes x policy -> the plan of one cluster. Pure, and made again on every pass: a plan is never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from gitops_mc.core.diff import (
+    ABSENT,
+    Adopt,
+    Change,
+    ClusterDiff,
+    Create,
+    Delete,
+    Update,
+    Written,
+    diff_cluster,
+)
+from gitops_mc.core.ignition import Effective, MergeOrder
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import (
+    MACHINE_CONFIG_MODULE,
+    DesiredCluster,
+    JsonObject,
+    Kind,
+    Known,
+    ResourceKey,
+    Unknown,
+    name_of,
+)
+from gitops_mc.core.plan.deletions import orders_disagree, shrinking, sort_deletions
+from gitops_mc.core.plan.groups import Group, groups
+from gitops_mc.core.plan.impact import Scene, impacts, policy_after
+from gitops_mc.core.plan.modules import module_order
+from gitops_mc.core.plan.steps import ClusterPlan, Refusal, Step, StepKind
+from gitops_mc.core.plan.world import World, live_world, planned_world
+from gitops_mc.core.policy import FleetPolicy, Prune
+
+_POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What is remembered of the cluster and decides the plan beside Git and the live state."""
+
+    inventory: Mapping[ResourceKey, Written] = field(default_factory=dict)
+    created: frozenset[ResourceKey] = frozenset()
+    """Objects made by content that has never passed."""
+    order: MergeOrder | None = None
+    """The merge order learnt on this cluster."""
+    prune: Prune = field(default_factory=Prune)
+    """The limits in force, not necessarily those of the newest commit."""
+    passed: DesiredCluster | None = None
+    """What the cluster passed last, where that content can still be had."""
+    git_wins: frozenset[ResourceKey] = frozenset()
+    """Drifted objects of which a human has said that Git's side wins."""
+
+
+NO_CIRCUMSTANCES = Circumstances()
+
+
+def make_plan(
+    desired: DesiredCluster,
+    live: LiveCluster,
+    policy: FleetPolicy,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+) -> ClusterPlan:
+    """Everything that would be done to bring the cluster to `desired`, in order, or why it is not done."""
+    found = diff_cluster(
+        desired, live, circumstances.inventory, fleet=policy.name, git_wins=circumstances.git_wins
+    )
+    sorted_out = sort_deletions(
+        found.changes,
+        created=circumstances.created,
+        prune=circumstances.prune,
+        owned=len(circumstances.inventory),
+        live=live,
+    )
+    changes = sorted_out.changes
+    before = live_world(live)
+    after = planned_world(before, changes)
+    grouped = groups(
+        [c for c in changes if c.key.kind in _POOLED and not _removes_pool(c)],
+        before,
+        after,
+        live,
+        policy.rollout.pool_order,
+    )
+    touched = tuple(dict.fromkeys(pool for group in grouped for pool in group.pools))
+    order = circumstances.order or MergeOrder.ALPHABETICAL
+    return ClusterPlan(
+        cluster=desired.name,
+        content=desired.content,
+        steps=tuple(_steps(changes, grouped, before, desired, live)),
+        impacts=impacts(
+            _affected(touched, changes, before),
+            Scene(
+                before,
+                after,
+                live,
+                order=order,
+                policy=policy_after(live, changes),
+                per_node=policy.gates.pool.per_node,
+            ),
+        ),
+        refusals=(
+            *(
+                Refusal(
+                    r.cause.value.replace(" ", "-"), f"{r.key.kind.value} {r.key.name}: {r.reason}", r.key
+                )
+                for r in found.refusals
+            ),
+            *sorted_out.refusals,
+            *_shrinking(touched, before, after, desired, circumstances),
+            *_undecided_order(touched, before, after, circumstances),
+            *_no_machine_apis(desired, live),
+        ),
+        kept=(*sorted_out.kept, *(o for o in found.orphans if o.reason)),
+        drifts=found.drifts,
+        newer=found.newer,
+        not_read=found.not_read,
+        unchanged=found.unchanged,
+        notes=tuple(_notes(changes)),
+        desired_pools=after.pools,
+    )
+
+
+def _steps(
+    changes: Sequence[Change],
+    grouped: Sequence[Group],
+    before: World,
+    desired: DesiredCluster,
+    live: LiveCluster,
+) -> Iterator[Step]:
+    everything = tuple(sorted(before.pools))
+    modules = {c.key.name: c for c in changes if c.key.kind is Kind.MODULE_INFO and not isinstance(c, Delete)}
+    for name in module_order(desired, live):
+        if name in modules:
+            pools = everything if name == MACHINE_CONFIG_MODULE else ()
+            yield Step(StepKind.MODULE, name, (modules[name],), pools)
+    policy = next((c for c in changes if c.key.kind is Kind.MACHINE_CONFIGURATION), None)
+    if policy is not None and (widening := _widening(policy)) is not None:
+        yield Step(StepKind.POLICY, "", (widening,), everything)
+    for group in grouped:
+        yield Step(StepKind.POOLS, ",".join(group.pools), group.changes, group.pools)
+    if isinstance(policy, Update) and policy.union_body is not None:
+        yield Step(StepKind.POLICY_FINAL, "", (policy,), everything)
+    for change in changes:
+        if _removes_pool(change):
+            yield Step(StepKind.POOL_REMOVAL, change.key.name, (change,), (change.key.name,))
+    for change in changes:
+        if change.key.kind is Kind.MODULE_INFO and isinstance(change, Delete):
+            pools = everything if change.key.name == MACHINE_CONFIG_MODULE else ()
+            yield Step(StepKind.MODULE_REMOVAL, change.key.name, (change,), pools)
+
+
+def _widening(change: Change) -> Change | None:
+    """The policy write that comes before the configs: what is new and what changes; None if entries only go."""
+    if not isinstance(change, Update) or change.union_body is None:
+        return change
+    if all(f.after is ABSENT for f in change.fields):
+        return None
+    return replace(change, body=change.union_body)
+
+
+def _removes_pool(change: Change) -> bool:
+    return change.key.kind is Kind.MACHINE_CONFIG_POOL and isinstance(change, Delete)
+
+
+def _affected(touched: Sequence[str], changes: Sequence[Change], before: World) -> tuple[str, ...]:
+    """Pools whose nodes may be disturbed. A policy is read when a node is updated, so by itself it disturbs none."""
+    upgrade = any(c.key.kind is Kind.MODULE_INFO and c.key.name == MACHINE_CONFIG_MODULE for c in changes)
+    return tuple(dict.fromkeys([*touched, *(sorted(before.pools) if upgrade else ())]))
+
+
+def _shrinking(
+    pools: Sequence[str], before: World, after: World, desired: DesiredCluster, circumstances: Circumstances
+) -> tuple[Refusal, ...]:
+    order = circumstances.order or MergeOrder.ALPHABETICAL
+    settled = circumstances.passed
+    if settled is not None and settled.content == desired.content:
+        return ()  # a pure revert takes away only what never passed
+    return shrinking(
+        {p: before.effective(p, order) for p in pools if p in before.pools},
+        {p: after.effective(p, order) for p in pools if p in after.pools},
+        None if settled is None else _passed_configs(pools, before, settled, circumstances, order),
+        circumstances.prune.max_deletes,
+    )
+
+
+def _passed_configs(
+    pools: Sequence[str],
+    before: World,
+    settled: DesiredCluster,
+    circumstances: Circumstances,
+    order: MergeOrder,
+) -> dict[str, Effective]:
+    bodies = {m.key.name: m.body for m in settled.of_kind(Kind.MACHINE_CONFIG)}
+    fresh = {k.name for k in circumstances.created if k.kind is Kind.MACHINE_CONFIG} - bodies.keys()
+    configs = {name: c for name, c in {**before.configs, **bodies}.items() if name not in fresh}
+    world = World(configs, before.pools)
+    return {p: world.effective(p, order) for p in pools}
+
+
+def _undecided_order(
+    pools: Sequence[str], before: World, after: World, circumstances: Circumstances
+) -> Iterator[Refusal]:
+    """While nobody knows in which order this operator merges, a change whose result depends on it is not made."""
+    if circumstances.order is not None:
+        return
+    for pool in pools:
+        if before.selected(pool) != after.selected(pool) and orders_disagree(after, pool):
+            names = ", ".join(name_of(c) for c in after.selected(pool))
+            yield Refusal(
+                "merge-order-unknown",
+                f"pool {pool}: what its configs come to depends on the order in which the operator merges them, and that is "
+                f"not known on this cluster yet ({names}). Rename them so that both orders agree: configs of role worker "
+                "sort before those of the custom role",
+            )
+
+
+def _no_machine_apis(desired: DesiredCluster, live: LiveCluster) -> Iterator[Refusal]:
+    if not isinstance(live.machine_apis, Known) or live.machine_apis.value.served:
+        return
+    wanted = [m for m in desired.manifests if m.key.kind is not Kind.MODULE_INFO]
+    comes = any(
+        m.key.kind is Kind.MODULE_INFO and m.key.name == MACHINE_CONFIG_MODULE for m in desired.manifests
+    )
+    if wanted and not comes:
+        yield Refusal(
+            "machine-config-missing",
+            f"the machine configuration APIs are not served on {desired.name}, and Git has no ModuleInfo machine-config for "
+            f"it: add one under clusters/{desired.name}, or install the plugin by hand",
+        )
+
+
+def _notes(changes: Sequence[Change]) -> Iterator[str]:
+    for change in changes:
+        match change:
+            case Adopt() | Update():
+                yield from (f"{change.key.kind.value} {change.key.name}: {note}" for note in change.notes)
+            case Create() | Delete():
+                pass
+
+
+def objects_of(fact: Known[Mapping[str, JsonObject]] | Unknown) -> Mapping[str, JsonObject]:
+    return {} if isinstance(fact, Unknown) else fact.value
+
+
+def diff_of(
+    desired: DesiredCluster,
+    live: LiveCluster,
+    policy: FleetPolicy,
+    circumstances: Circumstances = NO_CIRCUMSTANCES,
+) -> ClusterDiff:
+    """The bare differences, for showing; deletions are candidates here."""
+    return diff_cluster(
+        desired, live, circumstances.inventory, fleet=policy.name, git_wins=circumstances.git_wins
+    )

@@ -1,0 +1,140 @@
+"""Which candidates for deletion go, which stay as orphans, and which stop the plan.
+
+Limits count objects, and file paths and units that leave a pool's effective config. What content of ours created that
+has never passed goes with its revert, outside the limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gitops_mc.core.diff import Change, Delete, Orphan
+from gitops_mc.core.ignition import ChangeKind, Effective, EntryKind, MergeOrder, entries_changed
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import (
+    MACHINE_CONFIG_MODULE,
+    Kind,
+    ResourceKey,
+    Unknown,
+    is_protected_config,
+)
+from gitops_mc.core.plan.steps import Refusal
+from gitops_mc.core.plan.world import World
+from gitops_mc.core.policy import Prune
+
+_COUNTED = (EntryKind.FILE, EntryKind.UNIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Changes that stay in the plan, orphans with the reason they stay, and refusals."""
+
+    changes: tuple[Change, ...]
+    kept: tuple[Orphan, ...]
+    refusals: tuple[Refusal, ...]
+
+
+def sort_deletions(
+    changes: Sequence[Change], *, created: frozenset[ResourceKey], prune: Prune, owned: int, live: LiveCluster
+) -> Sorted:
+    """Divide the deletions. `owned` is the number of objects of this cluster that stand in the inventory."""
+    staying: list[Change] = [c for c in changes if not isinstance(c, Delete)]
+    kept: list[Orphan] = []
+    refusals: list[Refusal] = []
+    pruned: list[Delete] = []
+    for change in changes:
+        if not isinstance(change, Delete):
+            continue
+        reason = _reason_to_keep(change, created, prune, live)
+        if reason:
+            kept.append(Orphan(change.key, change.name, change.uid, reason))
+            continue
+        staying.append(change)
+        if change.key not in created:
+            pruned.append(change)
+    if len(pruned) > prune.max_deletes:
+        refusals.append(_too_many(pruned, f"more than prune.maxDeletes ({prune.max_deletes})"))
+    elif pruned and len(pruned) * 2 > owned:
+        refusals.append(_too_many(pruned, f"more than half of the {owned} objects we own on this cluster"))
+    return Sorted(tuple(sorted(staying, key=lambda c: c.key)), tuple(kept), tuple(refusals))
+
+
+def _reason_to_keep(change: Delete, created: frozenset[ResourceKey], prune: Prune, live: LiveCluster) -> str:
+    key = change.key
+    if key.kind is Kind.MACHINE_CONFIG and is_protected_config(change.name):
+        return "belongs to the operator"
+    if key.kind is Kind.MACHINE_CONFIG_POOL and key.name in {"master", "worker"}:
+        return "the pools master and worker are never deleted"
+    if key.kind is Kind.MACHINE_CONFIGURATION:
+        return "the MachineConfiguration is shared; only entries of ours are taken out of it"
+    if key.kind is Kind.MODULE_INFO and key.name == MACHINE_CONFIG_MODULE and change.prune != "confirmed":
+        return 'machine-config is removed only after the live object says gitops-mc.io/prune: "confirmed"'
+    if key.kind is Kind.MACHINE_CONFIG_POOL and (reason := _still_used(change, live)):
+        return reason
+    if key in created:
+        return ""
+    if change.prune == "disabled":
+        return 'gitops-mc.io/prune: "disabled" stands on the live object'
+    return "" if prune.enabled else "gone from Git; prune is not enabled in fleet.yaml"
+
+
+def _still_used(change: Delete, live: LiveCluster) -> str:
+    """A pool goes only when it is known to have no nodes."""
+    count = ((change.live.get("status") or {}).get("machineCount")) or 0
+    if count:
+        return f"{count} node(s) are still in it; move them to another pool first"
+    return (
+        "its nodes are not known" if isinstance(live.nodes, Unknown) and "status" not in change.live else ""
+    )
+
+
+def _too_many(deletions: Sequence[Delete], limit: str) -> Refusal:
+    names = ", ".join(f"{d.key.kind.value} {d.key.name}" for d in deletions)
+    return Refusal(
+        "too-many-deletions",
+        f"{len(deletions)} object(s) would be deleted, {limit}: {names}. If that is meant, remove them in several commits, "
+        "or raise prune.maxDeletes in a commit of its own before",
+    )
+
+
+def shrinking(
+    before: Mapping[str, Effective],
+    after: Mapping[str, Effective],
+    passed: Mapping[str, Effective] | None,
+    limit: int,
+) -> tuple[Refusal, ...]:
+    """Refusals for pools that would lose more file paths and units than `limit`.
+
+    `passed` is each pool's config under the content the cluster passed last: what was never in it leaves with a revert
+    and is not counted. None: not known, so everything counts.
+    """
+    refusals = []
+    for pool in sorted(before.keys() & after.keys()):
+        settled = passed.get(pool) if passed is not None else None
+        gone = [
+            change.entry
+            for change in entries_changed(before[pool], after[pool])
+            if change.change is ChangeKind.REMOVED
+            and change.entry.kind in _COUNTED
+            and (settled is None or change.entry in settled.entries)
+        ]
+        if len(gone) > limit:
+            refusals.append(
+                Refusal(
+                    "too-many-removals",
+                    f"{len(gone)} files and units would leave pool {pool}, more than prune.maxDeletes ({limit}): "
+                    f"{', '.join(str(e) for e in gone[:5])}{' ...' if len(gone) > 5 else ''}. If that is meant, do it in "
+                    "several commits, or raise prune.maxDeletes in a commit of its own before",
+                )
+            )
+    return tuple(refusals)
+
+
+def orders_disagree(world: World, pool: str) -> bool:
+    """Whether the two possible merge orders give this pool different configs."""
+    return bool(
+        entries_changed(
+            world.effective(pool, MergeOrder.ALPHABETICAL), world.effective(pool, MergeOrder.ROLE_FIRST)
+        )
+    )

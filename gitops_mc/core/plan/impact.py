@@ -1,0 +1,97 @@
+"""What a plan does to each node of each pool, and how long that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gitops_mc.core.diff import Change, Delete
+from gitops_mc.core.disruption import (
+    Disruption,
+    Policy,
+    disruption_of,
+    estimate,
+    max_unavailable_nodes,
+    policy_of,
+)
+from gitops_mc.core.ignition import Effective, MergeOrder, effective_of, entries_changed
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import JsonObject, Kind, Unknown, annotations_of
+from gitops_mc.core.plan.steps import NodeImpact, PoolImpact
+from gitops_mc.core.plan.world import World
+
+CURRENT_CONFIG = "machineconfiguration.alauda.io/currentConfig"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Where a plan plays: the world before and after it, and the rules by which nodes are disturbed."""
+
+    before: World
+    after: World
+    live: LiveCluster
+    order: MergeOrder
+    policy: Policy
+    per_node: timedelta
+
+
+def impacts(pools: Sequence[str], scene: Scene) -> tuple[PoolImpact, ...]:
+    """The impact on each of `pools` that will exist, those with nothing to do left out.
+
+    A node is compared from the rendered config it stands at; where that was not read, from the merge of the live
+    configs of its pool.
+    """
+    found = (_pool_impact(pool, scene) for pool in pools if pool in scene.after.pools)
+    return tuple(impact for impact in found if impact.changes or impact.nodes)
+
+
+def _pool_impact(pool: str, scene: Scene) -> PoolImpact:
+    now, then = scene.before.effective(pool, scene.order), scene.after.effective(pool, scene.order)
+    nodes = tuple(_node_impacts(pool, now, then, scene))
+    limit = (scene.after.pools[pool].get("spec") or {}).get("maxUnavailable")
+    count = sum(n.count for n in nodes)
+    return PoolImpact(
+        pool=pool,
+        changes=entries_changed(now, then),
+        nodes=nodes,
+        max_unavailable=max_unavailable_nodes(limit, count),
+        estimate=max(
+            (estimate(count, limit, scene.per_node, n.disruption) for n in nodes), default=timedelta(0)
+        ),
+    )
+
+
+def _node_impacts(pool: str, now: Effective, then: Effective, scene: Scene) -> Iterator[NodeImpact]:
+    live = scene.live
+    if isinstance(live.nodes, Unknown):
+        count = int(((scene.after.pools[pool].get("status") or {}).get("machineCount")) or 0)
+        disruption = disruption_of(now, then, scene.policy)
+        if disruption.causes and count:
+            yield NodeImpact((), count, disruption)
+        return
+    rendered: Mapping[str, JsonObject] = {} if isinstance(live.rendered, Unknown) else live.rendered.value
+    by_config: dict[str, list[str]] = {}
+    for name, node in sorted(live.nodes.value.items()):
+        if scene.after.pools_of(node) == (pool,):
+            by_config.setdefault(annotations_of(node).get(CURRENT_CONFIG, ""), []).append(name)
+    for config, names in sorted(by_config.items()):
+        start = effective_of(rendered[config]) if config in rendered else now
+        disruption = disruption_of(start, then, scene.policy)
+        if disruption.causes:
+            yield NodeImpact(tuple(names), len(names), disruption)
+
+
+def policy_after(live: LiveCluster, changes: Sequence[Change]) -> Policy:
+    """The node-disruption policy that holds once the plan's policy step is done."""
+    found = {} if isinstance(live.policies, Unknown) else live.policies.value
+    desired = next(
+        (c.body for c in changes if c.key.kind is Kind.MACHINE_CONFIGURATION and not isinstance(c, Delete)),
+        None,
+    )
+    return policy_of(found.get("cluster"), desired)
+
+
+def is_quiet(disruption: Disruption) -> bool:
+    """Whether no pod notices it."""
+    return not (disruption.reboot or disruption.drain)

@@ -1,0 +1,195 @@
+"""What live state cannot say, and nothing else: admissions, clocks, holds, approvals, what we last wrote.
+
+A plan is never in here: it is made again on every pass from the assigned content and the live state. Losing the
+memory means first contact, which asks a human before it changes anything; it never means "nothing is held".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+import msgspec
+
+from gitops_mc.core.errors import MemoryStoreError
+from gitops_mc.core.gates import ModuleClocks, PoolClocks
+from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
+
+MEMORY_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenObject:
+    """An object we wrote: what (digest), under which name, and its uid once the server has told it."""
+
+    kind: Kind
+    name: str
+    digest: str
+    object_name: str
+    uid: str = ""
+
+    def key(self, cluster: str) -> ResourceKey:
+        return ResourceKey(cluster, self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class StepIntent:
+    """Remembered before the first write of a step, forgotten when the step has been read back and its pools freed."""
+
+    content: Content
+    step: str
+    pools: tuple[str, ...]
+    objects: tuple[WrittenObject, ...]
+    """What the step creates or changes; ours even if a crash loses the answer."""
+    at: datetime
+
+
+class FailureCause(StrEnum):
+    CONFIG = "config"
+    """A pool degraded or stalled with our content."""
+    MODULE = "module"
+    """A module, policy or component gate past its time-out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A cluster failed with a content. `subjects` is a digest of the desired part of each thing that failed."""
+
+    content: Content
+    cause: FailureCause
+    reason: str
+    at: datetime
+    subjects: Mapping[str, str]
+    """`pool:<name>`, `module:<name>`, `policy`, `components` -> digest of what Git wants for it; a newer content
+    repairs the failure only if one of them differs, else it inherits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """A node a human has excused from its pool's gate, why and until when."""
+
+    node: str
+    reason: str
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterMemory:
+    """What is remembered of one cluster."""
+
+    started: Content | None = None
+    """The content it was last admitted with."""
+    started_commit: Commit = Commit("")
+    admitted_at: datetime | None = None
+    begun: bool = False
+    """A write for `started` has been intended: from here on its pools' trouble is ours."""
+    passed: Content | None = None
+    passed_commit: Commit = Commit("")
+    passed_at: datetime | None = None
+    failure: Failure | None = None
+    step: StepIntent | None = None
+    written: tuple[WrittenObject, ...] = ()
+    """The inventory: only these may ever be deleted."""
+    created: tuple[tuple[Kind, str], ...] = ()
+    """Objects made by content that has not passed: its revert removes them without prune."""
+    pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
+    module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
+    gate_since: Mapping[str, datetime] = field(default_factory=dict)
+    """Since when the policy and component gates have been waited for."""
+    spec_hashes: Mapping[str, str] = field(default_factory=dict)
+    """status.specHash of a module before our write."""
+    merge_order: str | None = None
+    dark_since: datetime | None = None
+    approved: Content | None = None
+    """First contact with this content was approved by a human."""
+    skipped: Content | None = None
+    excused: tuple[Excuse, ...] = ()
+    accepted: tuple[str, ...] = ()
+    """Ids of gate findings a human accepted."""
+
+    def inventory(self, cluster: str) -> Mapping[ResourceKey, WrittenObject]:
+        return {w.key(cluster): w for w in self.written}
+
+    def excused_nodes(self, now: datetime) -> frozenset[str]:
+        return frozenset(e.node for e in self.excused if e.until > now)
+
+
+@dataclass(frozen=True, slots=True)
+class WaveMemory:
+    """Approval and soak of a wave, both bound to the contents of its clusters."""
+
+    contents: str
+    """Digest of the wave's clusters and their contents; another one ends approval and soak, even back."""
+    approved: bool = False
+    soak_since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """No new writes anywhere, but for repairs of what failed; until those have passed, or a human releases it."""
+
+    reason: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PruneLimits:
+    """The prune settings in force, and those of the commit before: a loosened limit holds from the next commit on."""
+
+    commit: Commit
+    enabled: bool
+    max_deletes: int
+    before_enabled: bool
+    before_max_deletes: int
+
+
+@dataclass(frozen=True, slots=True)
+class FleetMemory:
+    """The memory of one fleet."""
+
+    version: int = MEMORY_VERSION
+    clusters: Mapping[str, ClusterMemory] = field(default_factory=dict)
+    waves: Mapping[str, WaveMemory] = field(default_factory=dict)
+    halt: Halt | None = None
+    prune: PruneLimits | None = None
+    clock: datetime | None = None
+    """When it was last saved: clocks do not run while nobody watches."""
+
+    def cluster(self, name: str) -> ClusterMemory:
+        return self.clusters.get(name, ClusterMemory())
+
+    def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
+        return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
+
+    def with_wave(self, name: str, memory: WaveMemory) -> FleetMemory:
+        return replace(self, waves={**self.waves, name: memory})
+
+
+def to_json(memory: FleetMemory) -> JsonObject:
+    """The memory as plain JSON, ordered: the same memory gives the same bytes."""
+    plain: JsonObject = msgspec.to_builtins(memory, order="deterministic")
+    return plain
+
+
+def from_json(state: JsonObject) -> FleetMemory:
+    """The memory that `to_json` gave. Raises MemoryStoreError: unreadable memory is never an empty one."""
+    version = state.get("version")
+    if version != MEMORY_VERSION:
+        raise MemoryStoreError(
+            f"the remembered state has version {version!r}, this gitops-mc reads version {MEMORY_VERSION}",
+            hint="use the gitops-mc that wrote it, or move the file away: then every cluster is met as for the first time",
+        )
+    try:
+        return msgspec.convert(state, FleetMemory)
+    except msgspec.ValidationError as error:
+        raise MemoryStoreError(
+            f"the remembered state cannot be understood: {error}",
+            hint="restore it from a copy, or move the file away: then every cluster is met as for the first time",
+        ) from error
+
+
+def shifted(moment: datetime | None, by: timedelta) -> datetime | None:
+    """A clock's start, moved by the time it stood still."""
+    return None if moment is None else moment + by
