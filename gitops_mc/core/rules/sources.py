@@ -1,0 +1,60 @@
+"""The public pages the rules rest on."""
+
+from __future__ import annotations
+
+from gitops_mc.core.rules.row import Source
+
+_ACP = "https://docs.alauda.io/container_platform/4.1"
+
+OVERVIEW = Source(
+    "ACP docs, Machine Configuration: Overview", f"{_ACP}/configure/machine_config/overview.html"
+)
+MANAGING = Source(
+    "ACP docs, Managing Node Configuration with MachineConfig",
+    f"{_ACP}/configure/machine_config/managing.html",
+)
+DISRUPTION = Source(
+    "ACP docs, Node Disruption Policies", f"{_ACP}/configure/machine_config/node_disruption.html"
+)
+POLICY_API = Source(
+    "ACP docs, API of MachineConfiguration",
+    f"{_ACP}/apis/kubernetes_apis/machineconfiguration/machineconfiguration.html",
+)
+POOL_API = Source(
+    "ACP docs, API of MachineConfigPool",
+    f"{_ACP}/apis/kubernetes_apis/machineconfiguration/machineconfigpool.html",
+)
+PLUGIN = Source("ACP docs, Cluster Plugin", f"{_ACP}/extend/cluster_plugin.html")
+IGNITION = Source(
+    "Ignition configuration specification 3.4", "https://coreos.github.io/ignition/configuration-v3_4/"
+)
+MCO = Source(
+    "OpenShift machine-config-operator, MachineConfigDaemon",
+    "https://github.com/openshift/machine-config-operator/blob/master/docs/MachineConfigDaemon.md",
+)
+MCO_CONTROLLER = Source(
+    "OpenShift machine-config-operator, MachineConfigController",
+    "https://github.com/openshift/machine-config-operator/blob/master/docs/MachineConfigController.md",
+)
+SYSTEMD = Source(
+    "systemd.unit(5)", "https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html"
+)
+SSHD = Source(
+    "sshd(8), AUTHORIZED_KEYS FILE FORMAT", "https://man.openbsd.org/sshd#AUTHORIZED_KEYS_FILE_FORMAT"
+)
+KERNEL = Source(
+    "The kernel's command-line parameters",
+    "https://docs.kernel.org/admin-guide/kernel-parameters.html",
+)
+LABELS = Source(
+    "Kubernetes docs, Labels and Selectors",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
+)
+NAMES = Source(
+    "Kubernetes docs, Object Names and IDs",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+)
+APPLY = Source(
+    "Kubernetes docs, Server-Side Apply",
+    "https://kubernetes.io/docs/reference/using-api/server-side-apply/",
+)

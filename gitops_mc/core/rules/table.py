@@ -1,0 +1,203 @@
+"""The rules, as a table. A new rule is a row here, a check, and its fixtures in tests/data/rules/."""
+
+from __future__ import annotations
+
+from gitops_mc.core.model import Kind, Severity
+from gitops_mc.core.rules import (
+    files,
+    live_checks,
+    merged,
+    modules,
+    policies,
+    pools,
+    schema,
+    sections,
+    sources,
+    units,
+)
+from gitops_mc.core.rules.row import LiveFact, LiveRule, Rule, ScopeKind, each, every
+
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+_HERE, _CLUSTER = ScopeKind.MANIFEST, ScopeKind.CLUSTER
+_MC, _POOL = Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL
+_POLICY, _MODULE = Kind.MACHINE_CONFIGURATION, Kind.MODULE_INFO
+
+# fmt: off
+_OBJECTS = (
+    Rule("field-unknown", "Every field is one that the platform's schema declares.",
+         _ERROR, _HERE, sources.APPLY, every(schema.unknown_fields)),
+    Rule("field-type", "Every value has the type that the schema declares.",
+         _ERROR, _HERE, sources.APPLY, every(schema.wrong_types)),
+    Rule("field-server-made", "Fields that a server or an operator writes do not stand in a manifest.",
+         _ERROR, _HERE, sources.APPLY, every(schema.server_made_fields)),
+    Rule("metadata-string", "Labels and annotations are strings.",
+         _ERROR, _HERE, sources.LABELS, every(schema.metadata_strings)),
+    Rule("object-name", "A name is a DNS subdomain of at most 253 characters.",
+         _ERROR, _HERE, sources.NAMES, every(sections.object_name)),
+)
+
+_CONFIGS = (
+    Rule("mc-protected-name", "Configs named 00-*, rendered-* and render-* are the operator's.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.protected_name)),
+    Rule("mc-name-convention", "A config is named NN-<role>-<topic>.",
+         _WARNING, _HERE, sources.MANAGING, each(_MC, sections.name_convention)),
+    Rule("mc-role-label", "A config has a role label, or a pool in the repository selects it by another.",
+         _ERROR, _CLUSTER, sources.OVERVIEW, merged.role_label),
+    Rule("mc-selects-no-pool", "The role of a config is one that a pool in the repository selects.",
+         _WARNING, _CLUSTER, sources.OVERVIEW, merged.selects_no_pool),
+    Rule("mc-overridden", "Something of every config is left after the merge, in one pool at least.",
+         _WARNING, _CLUSTER, sources.OVERVIEW, merged.overridden),
+    Rule("merge-order", "What configs merge to does not depend on the operator's merge order.",
+         _WARNING, _CLUSTER, sources.MCO_CONTROLLER, merged.order_dependent),
+    Rule("merged-size", "The merged config of a pool has at most 1,572,864 bytes.",
+         _ERROR, _CLUSTER, sources.MCO_CONTROLLER, merged.too_large),
+    Rule("merged-size-near", "The merged config of a pool stays 10 % below the limit.",
+         _WARNING, _CLUSTER, sources.MCO_CONTROLLER, merged.nearly_too_large),
+    Rule("kernel-argument", "A kernel argument is not empty and has no white space around it.",
+         _ERROR, _HERE, sources.KERNEL, each(_MC, sections.kernel_arguments)),
+    Rule("kernel-argument-twice", "A config has a kernel argument once.",
+         _WARNING, _HERE, sources.KERNEL, each(_MC, sections.duplicate_kernel_arguments)),
+    Rule("ignition-version", "The Ignition version is the string 3.4.0.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.ignition_version)),
+    Rule("ignition-section", "Only files, units and SSH keys are configured.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.unsupported_sections)),
+    Rule("ignition-fetching", "Settings for fetching a config do not stand in a MachineConfig.",
+         _WARNING, _HERE, sources.IGNITION, each(_MC, sections.fetch_settings)),
+    Rule("ignition-field", "Every field is one of Ignition 3.4.",
+         _WARNING, _HERE, sources.IGNITION, each(_MC, sections.unknown_ignition_fields)),
+)
+
+_FILES = (
+    Rule("file-path", "The path of a file is absolute and normalised.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.file_path)),
+    Rule("file-in-root", "A file stands in a directory below the root.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, files.file_in_root)),
+    Rule("file-place", "A file stands in a writable directory that outlives a boot (inferred: /usr but for /usr/local, "
+         "/boot and the like are not).",
+         _WARNING, _HERE, sources.OVERVIEW, each(_MC, files.read_only_place)),
+    Rule("file-twice", "A path stands in a config once.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.duplicate_path)),
+    Rule("file-below-file", "No path is both a file and a directory in one config.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.file_below_file)),
+    Rule("merged-file-below-file", "No path is both a file and a directory in what a pool merges.",
+         _ERROR, _CLUSTER, sources.IGNITION, merged.file_below_file),
+    Rule("file-append", "Files are written whole, never appended to.",
+         _ERROR, _HERE, sources.MCO, each(_MC, files.file_append)),
+    Rule("file-mode-type", "A mode is a whole number.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.mode_type)),
+    Rule("file-mode-decimal", "A mode is written in octal: 0644, not 644.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.mode_decimal)),
+    Rule("file-mode-range", "A mode is 0777 at most.",
+         _ERROR, _HERE, sources.MCO, each(_MC, files.mode_range)),
+    Rule("file-owner-twice", "An owner is named by id or by name, not by both.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.owner_twice)),
+    Rule("file-owner-name", "An owner named by name exists on every node: users and groups are never created.",
+         _WARNING, _HERE, sources.OVERVIEW, each(_MC, files.owner_name)),
+    Rule("file-contents", "The contents of a file can be decoded.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, files.file_contents)),
+    Rule("file-inert", "Something happens after a file has changed, or a policy entry says that nothing need.",
+         _WARNING, _CLUSTER, sources.DISRUPTION, merged.inert_file),
+)
+
+_UNITS = (
+    Rule("unit-name", "A unit's name ends in a unit type and has valid characters.",
+         _ERROR, _HERE, sources.SYSTEMD, each(_MC, units.unit_name)),
+    Rule("unit-twice", "A unit stands in a config once.",
+         _ERROR, _HERE, sources.IGNITION, each(_MC, units.duplicate_unit)),
+    Rule("unit-contents", "The contents of a unit, where given, are those of a unit.",
+         _WARNING, _HERE, sources.SYSTEMD, each(_MC, units.unit_contents)),
+    Rule("unit-enabled", "A unit that is enabled has an [Install] section.",
+         _WARNING, _HERE, sources.SYSTEMD, each(_MC, units.enabled_without_install)),
+    Rule("unit-masked", "A unit that is masked has neither contents nor `enabled`.",
+         _WARNING, _HERE, sources.IGNITION, each(_MC, units.masked_with_contents)),
+    Rule("dropin-name", "A drop-in's name ends in .conf and stands in a unit once.",
+         _ERROR, _HERE, sources.SYSTEMD, each(_MC, units.dropin_name)),
+)
+
+_USERS = (
+    Rule("user-other", "The only user is boot.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.other_users)),
+    Rule("user-name-field", "The user is named by `name`, as Ignition 3.4 has it.",
+         _WARNING, _HERE, sources.IGNITION, each(_MC, sections.user_name_field)),
+    Rule("user-field", "Of user boot nothing but the SSH keys is set.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.user_fields)),
+    Rule("ssh-key", "An SSH key is a whole public key on one line.",
+         _ERROR, _HERE, sources.SSHD, each(_MC, sections.ssh_keys)),
+    Rule("ssh-key-twice", "An SSH key stands in a config once.",
+         _WARNING, _HERE, sources.SSHD, each(_MC, sections.duplicate_ssh_keys)),
+)
+
+_POOLS = (
+    Rule("pool-max-unavailable", "maxUnavailable is a whole number or a percentage.",
+         _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_form)),
+    Rule("pool-max-unavailable-zero", "maxUnavailable is not 0, which means 1.",
+         _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_zero)),
+    Rule("pool-max-unavailable-master", "maxUnavailable of pool master is 1.",
+         _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_master)),
+    Rule("pool-paused", "A pool is not paused by its manifest.",
+         _WARNING, _HERE, sources.POOL_API, each(_POOL, pools.paused)),
+    Rule("pool-configuration", "spec.configuration is the operator's.",
+         _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.configuration)),
+    Rule("pool-selector", "Selectors are well-formed.",
+         _ERROR, _HERE, sources.LABELS, each(_POOL, pools.selector_form)),
+    Rule("pool-default-selector", "Pools master and worker keep their selectors.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_POOL, pools.default_selectors)),
+    Rule("pool-custom-selector", "A custom pool says which configs and which nodes it selects.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_POOL, pools.custom_selectors)),
+    Rule("pool-inherits-worker", "A custom pool selects the configs of role worker.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_POOL, pools.inherits_worker)),
+    Rule("pool-own-role", "A custom pool selects the configs of its own role.",
+         _WARNING, _HERE, sources.OVERVIEW, each(_POOL, pools.own_role)),
+    Rule("pool-control-plane", "A custom pool has neither the configs nor the nodes of the control plane.",
+         _ERROR, _HERE, sources.OVERVIEW, each(_POOL, pools.takes_control_plane)),
+    Rule("pool-same-nodes", "No two custom pools select the same nodes.",
+         _ERROR, _CLUSTER, sources.MCO_CONTROLLER, pools.same_nodes),
+)
+
+_POLICIES = (
+    Rule("policy-name", "The MachineConfiguration is named cluster.",
+         _ERROR, _HERE, sources.DISRUPTION, each(_POLICY, policies.singleton_name)),
+    Rule("policy-action", "An action is Reboot, Drain, Reload, Restart, DaemonReload or None.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.action_type)),
+    Rule("policy-action-alone", "Reboot and None stand alone.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.stands_alone)),
+    Rule("policy-action-service", "Reload and Restart name a service, and no other action does.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.service_given)),
+    Rule("policy-service-name", "Services and units are named as the schema admits.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.service_name)),
+    Rule("policy-entry", "Each entry has its path or name, and each path or name one entry.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.entry_key)),
+    Rule("policy-path", "The path of an entry is absolute and normalised, and not the root.",
+         _ERROR, _HERE, sources.DISRUPTION, each(_POLICY, policies.policy_path)),
+    Rule("policy-most", "At most 50 files, 50 units and 10 actions each.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.most_entries)),
+    Rule("policy-no-action", "A list of actions is not empty.",
+         _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.no_actions)),
+)
+
+_MODULES = (
+    Rule("module-labels", "A ModuleInfo has its three labels.",
+         _ERROR, _HERE, sources.PLUGIN, each(_MODULE, modules.three_labels)),
+    Rule("module-cluster", "The cluster label agrees with the folder.",
+         _ERROR, _HERE, sources.PLUGIN, modules.own_cluster),
+    Rule("module-version", "A ModuleInfo has a version.",
+         _ERROR, _HERE, sources.PLUGIN, each(_MODULE, modules.version_given)),
+    Rule("module-version-form", "A version looks like vX.Y.Z.",
+         _WARNING, _HERE, sources.PLUGIN, each(_MODULE, modules.version_form)),
+    Rule("module-no-config", "Module machine-config has no configuration.",
+         _ERROR, _HERE, sources.PLUGIN, each(_MODULE, modules.no_config)),
+)
+
+RULES: tuple[Rule, ...] = (
+    *_OBJECTS, *_CONFIGS, *_FILES, *_UNITS, *_USERS, *_POOLS, *_POLICIES, *_MODULES,
+)
+
+LIVE_RULES: tuple[LiveRule, ...] = (
+    LiveRule("live-pool-selector", "Selectors of pools master and worker equal the live ones.",
+             _ERROR, _CLUSTER, sources.OVERVIEW, (LiveFact.POOLS,), live_checks.same_default_selectors),
+    LiveRule("live-selects-no-pool", "Every config is selected by a pool, here or on the live cluster.",
+             _WARNING, _CLUSTER, sources.OVERVIEW, (LiveFact.POOLS,), live_checks.selected_by_some_pool),
+    LiveRule("live-version-published", "The version of a module is published on the platform.",
+             _WARNING, _CLUSTER, sources.PLUGIN, (LiveFact.CATALOG,), live_checks.version_published),
+)
+# fmt: on
