@@ -1,0 +1,187 @@
+"""The Transport port over the official Kubernetes client's connections.
+
+The client brings what is hard to get right (kubeconfig, credential plugins, TLS set-up); requests and answers go through
+its urllib3 pool as bytes, because its typed calls parse and re-encode bodies and refuse a JSON patch given as bytes.
+Its retries and redirects are off. Proxies named in the environment are not used; give `proxy`, or `proxy-url` in the
+kubeconfig.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
+
+from gitops_mc.adapters.kube_token import Stamp, TokenFile, checked_token
+from gitops_mc.adapters.kube_wire import LARGEST_ANSWER, Wire, configuration
+from gitops_mc.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from gitops_mc.app.ports import Request, Response
+
+
+class GatewayTransport:
+    """Every cluster under one address: `<url>/kubernetes/<cluster>/...` (ACP docs: the global cluster's gateway)."""
+
+    def __init__(
+        self,
+        url: str,
+        token_file: Path,
+        ca_file: Path | None = None,
+        *,
+        connections: int = 32,
+        proxy: str = "",
+        largest_answer: int = LARGEST_ANSWER,
+    ) -> None:
+        """`connections` are kept alive and shared by all clusters; `ca_file` None: the system's CAs.
+
+        The token file is read now, when it has changed, and after a 401. Raises UsageError.
+        """
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
+            raise UsageError(
+                f"the gateway's address {parts.scheme}://{parts.hostname}: give https://<host>[:port]"
+            )
+        if ca_file is not None and not ca_file.is_file():
+            raise UsageError(f"the CA file {ca_file} is not there", hint="give a file with PEM certificates")
+        self._url = url.rstrip("/")
+        self._token = TokenFile(token_file)
+        self._token.value()
+        trusted = f"the CAs in {ca_file}" if ca_file else "the system's CAs"
+        self._wire = Wire(configuration(self._url, ca_file, connections, proxy), trusted, largest_answer)
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        """As the port promises; a 401 is answered once by reading the token file again, if that brings another token."""
+        url = f"{self._url}/kubernetes/{quote(cluster, safe='')}{request.path}"
+        call = f"{cluster}: {request.method} {request.path}"
+        token = self._token.value()
+        answer = self._wire.carry(call, url, request, f"Bearer {token}", timeout=timeout)
+        if answer.status != 401:
+            return answer
+        renewed = self._token.read_again()
+        if renewed == token:
+            return answer
+        return self._wire.carry(call, url, request, f"Bearer {renewed}", timeout=timeout)
+
+    def close(self) -> None:
+        """Drop the connections kept alive."""
+        self._wire.close()
+
+
+class KubeconfigTransport:
+    """A context of one kubeconfig per cluster, each with its own address, CA and credentials.
+
+    A context is set up on first use, and again when the kubeconfig changes or the server answers 401.
+    """
+
+    def __init__(
+        self,
+        kubeconfig: Path,
+        contexts: Mapping[str, str],
+        *,
+        connections: int = 8,
+        largest_answer: int = LARGEST_ANSWER,
+    ) -> None:
+        """`contexts` by cluster name; `connections` are kept alive per cluster. Raises UsageError."""
+        if not kubeconfig.is_file():
+            raise UsageError(f"the kubeconfig {kubeconfig} is not there")
+        self._kubeconfig = kubeconfig
+        self._contexts = dict(contexts)
+        self._connections = connections
+        self._largest = largest_answer
+        self._open: dict[str, _Context] = {}
+        self._lock = threading.Lock()
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        """As the port promises; after a 401 the context is read again once, if that brings other credentials."""
+        call = f"{cluster}: {request.method} {request.path}"
+        context = self._context(cluster)
+        used = context.authorization()
+        answer = context.wire.carry(call, context.url + request.path, request, used, timeout=timeout)
+        if answer.status != 401:
+            return answer
+        self._forget(cluster, context)
+        context = self._context(cluster)
+        renewed = context.authorization()
+        if renewed == used:
+            return answer
+        return context.wire.carry(call, context.url + request.path, request, renewed, timeout=timeout)
+
+    def close(self) -> None:
+        """Drop the connections kept alive."""
+        with self._lock:
+            for context in self._open.values():
+                context.wire.close()
+            self._open.clear()
+
+    def _forget(self, cluster: str, context: _Context) -> None:
+        with self._lock:
+            if self._open.get(cluster) is context:
+                del self._open[cluster]
+
+    def _context(self, cluster: str) -> _Context:
+        if cluster not in self._contexts:
+            known = ", ".join(sorted(self._contexts)) or "none"
+            raise UsageError(
+                f"no kubeconfig context is named for cluster {cluster} (named: {known})",
+                hint=f"add a context of {self._kubeconfig} for it",
+            )
+        stamp = Stamp.of(self._kubeconfig)
+        with self._lock:
+            found = self._open.get(cluster)
+        if found is not None and stamp in (None, found.stamp):
+            return found
+        # outside the lock: a credential plugin may take its time, and must not keep the other clusters waiting
+        made = _Context(self._kubeconfig, self._contexts[cluster], stamp, self._connections, self._largest)
+        with self._lock:
+            self._open[cluster] = made
+        return made
+
+
+class _Context:
+    """One context of a kubeconfig: address, pool, and credentials that may expire and be renewed by a plugin."""
+
+    def __init__(
+        self, kubeconfig: Path, context: str, stamp: Stamp | None, connections: int, largest: int
+    ) -> None:
+        from kubernetes.config import ConfigException, kube_config  # noqa: PLC0415 - half a second, only where it is used
+        from yaml import YAMLError  # noqa: PLC0415 - what the client's loader raises
+
+        self.stamp = stamp
+        self._name = context
+        self._lock = threading.Lock()
+        self._settings = configuration("", None, connections, "")
+        try:
+            kube_config.load_kube_config(  # type: ignore[no-untyped-call]
+                config_file=str(kubeconfig),
+                context=context,
+                client_configuration=self._settings,
+                persist_config=False,
+            )
+        except (
+            ConfigException,
+            YAMLError,
+            OSError,
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+        ) as error:
+            # a damaged kubeconfig surfaces as any of these; the text of most would show a piece of the file
+            said = f": {error}" if isinstance(error, ConfigException | OSError) else ""
+            raise UsageError(
+                f"context {context} of {kubeconfig} cannot be used: {type(error).__name__}{said}",
+                hint=f"check it with: kubectl --kubeconfig {kubeconfig} --context {context} version",
+            ) from None
+        self.url = self._settings.host.rstrip("/")
+        self.wire = Wire(self._settings, f"the CA of context {context} in {kubeconfig}", largest)
+
+    def authorization(self) -> str:
+        """Value of the Authorization header, or `""` (client certificates). Runs the credential plugin when it has expired."""
+        with self._lock:
+            settings = self._settings.auth_settings()
+        found = settings.get("BearerToken", {}).get("value") or ""
+        return checked_token(found, f"the token of context {self._name}") if found else ""
