@@ -12,6 +12,7 @@ from gitops_mc.core.ignition.comparing import (
     compare,
     entries_changed,
     fitting_orders,
+    with_operator_files,
 )
 from gitops_mc.core.ignition.contents import BodyPath, Finding, ReadFile, resolve_contents
 from gitops_mc.core.ignition.data_urls import (
@@ -78,4 +79,5 @@ __all__ = [
     "resolve_contents",
     "spec_size",
     "wholly_overridden",
+    "with_operator_files",
 ]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from gitops_mc.core.ignition.data_urls import content_digest
@@ -64,6 +65,19 @@ def compare(
     )
 
 
+def with_operator_files(merged: Effective, rendered: Effective, operator_files: Sequence[str]) -> Effective:
+    """The merge together with the files that the operator put into a rendered config by itself: what it is going to
+    render. Without them a forecast would take those files for removed.
+    """
+    added = {
+        entry: found
+        for entry, found in rendered.entries.items()
+        if entry not in merged.entries and _is_operator_file(entry, operator_files)
+    }
+    entries = {**merged.entries, **added}
+    return replace(merged, entries=MappingProxyType({entry: entries[entry] for entry in sorted(entries)}))
+
+
 def fitting_orders(
     configs: Sequence[JsonObject], rendered: Effective, *, operator_files: Sequence[str] = ()
 ) -> frozenset[MergeOrder]:
@@ -114,10 +128,14 @@ def _compare_entries(
         if theirs is None:
             yield Mismatch(MismatchKind.MISSING, entry, owner=ours.owner if ours else "")
         elif ours is None:
-            if not (entry.kind is EntryKind.FILE and path_matches(entry.name, operator_files)):
+            if not _is_operator_file(entry, operator_files):
                 yield Mismatch(MismatchKind.SURPLUS, entry)
         elif fields := _decoded_difference(ours, theirs):
             yield Mismatch(MismatchKind.DIFFERENT, entry, fields, ours.owner)
+
+
+def _is_operator_file(entry: Entry, operator_files: Sequence[str]) -> bool:
+    return entry.kind is EntryKind.FILE and path_matches(entry.name, operator_files)
 
 
 def _compare_arguments(merged: Effective, rendered: Effective) -> Iterator[Mismatch]:

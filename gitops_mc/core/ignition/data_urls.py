@@ -16,6 +16,8 @@ from gitops_mc.core.errors import GitopsMcError
 MAX_DECODED_BYTES = 16 * 1024 * 1024
 """More than any rendered config can carry (the API takes 1.5 MiB of it), less than a gzip bomb needs to do harm."""
 
+_GZIP = 16 + zlib.MAX_WBITS
+_GZIP_CHUNK = 8 * 1024
 _CACHED_SOURCE_CHARS = 64 * 1024
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -120,19 +122,23 @@ def _from_base64(text: bytes) -> bytes:
 
 
 def _gunzip(data: bytes, limit: int) -> bytes:
-    """All members of a gzip file, read piece by piece so that a bomb is stopped at `limit`."""
+    """All members of a gzip file. Output is asked for piece by piece, so a bomb is stopped at `limit`; input is fed in
+    chunks, so a file of countless tiny members costs no more than its length.
+    """
     decoded = bytearray()
-    rest = data
-    while True:
-        member = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    member = zlib.decompressobj(wbits=_GZIP)
+    position = 0
+    while position < len(data):
+        if member.eof:
+            member = zlib.decompressobj(wbits=_GZIP)
+        chunk = data[position : position + _GZIP_CHUNK]
         try:
-            decoded += member.decompress(rest, limit + 1 - len(decoded))
+            decoded += member.decompress(chunk, limit + 1 - len(decoded))
         except zlib.error:
             raise SourceDecodeError(DecodeFault.BAD_GZIP) from None
         if len(decoded) > limit:
             raise SourceDecodeError(DecodeFault.TOO_LARGE)
-        if not member.eof:
-            raise SourceDecodeError(DecodeFault.BAD_GZIP)
-        rest = member.unused_data
-        if not rest:
-            return bytes(decoded)
+        position += len(chunk) - len(member.unused_data) - len(member.unconsumed_tail)
+    if not member.eof:
+        raise SourceDecodeError(DecodeFault.BAD_GZIP)
+    return bytes(decoded)

@@ -141,7 +141,7 @@ def read(body: JsonObject) -> Reading:
         units=tuple(Unit(name, raw, _dropins(raw), at) for at, name, raw in units),
         users=tuple(User(name, _strings(raw.get("sshAuthorizedKeys")), raw, at) for at, name, raw in users),
         kernel_arguments=_strings(spec.get("kernelArguments")),
-        other=tuple(section for section in _other(spec, config) if not is_empty(section.value)),
+        other=tuple(section for section in _other(body, spec, config) if not is_empty(section.value)),
     )
 
 
@@ -159,7 +159,9 @@ def _dropins(unit: JsonObject) -> tuple[Dropin, ...]:
 _LISTS = (("storage", "files", "path"), ("systemd", "units", "name"), ("passwd", "users", "name"))
 
 
-def _other(spec: JsonObject, config: JsonObject) -> Iterator[Section]:
+def _other(body: JsonObject, spec: JsonObject, config: JsonObject) -> Iterator[Section]:
+    if not isinstance(body.get("spec"), dict):
+        yield Section("spec", body.get("spec"))
     for key in sorted(spec.keys() - {"config", "kernelArguments"}):
         yield Section(f"spec.{key}", spec[key])
     if not isinstance(spec.get("config"), dict):
