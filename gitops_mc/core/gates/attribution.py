@@ -1,0 +1,133 @@
+"""Whose trouble a Degraded pool is, read from what its nodes are moving between.
+
+A node is ours if its currentConfig is not its desiredConfig and the two differ in entries of configs we own. Degraded
+with equal ones is drift on the node, whatever was written before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gitops_mc.core.gates.agreement import Comparison, rendered_body, status_name
+from gitops_mc.core.gates.membership import selected_configs
+from gitops_mc.core.gates.nodes import DEGRADED, NodeState
+from gitops_mc.core.gates.readings import Agreement, Attribution, NodeFault, Terminal
+from gitops_mc.core.gates.status import Condition, conditions, items, section, text
+from gitops_mc.core.ignition import (
+    Effective,
+    Entry,
+    EntryKind,
+    MergeOrder,
+    effective_of,
+    entries_changed,
+    merge,
+)
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import JsonObject, is_protected_config, name_of
+
+RENDER_DEGRADED = "RenderDegraded"
+
+
+def degraded_conditions(pool: JsonObject) -> tuple[Condition, ...]:
+    """Every condition of the pool whose type ends in `Degraded` and that is True."""
+    return tuple(c for c in conditions(pool) if c.type.endswith(DEGRADED) and c.holds)
+
+
+def terminal_of(
+    live: LiveCluster,
+    pool: JsonObject,
+    comparison: Comparison,
+    nodes: tuple[NodeState, ...] | None,
+    ours: frozenset[str],
+) -> Terminal | None:
+    """What is Degraded now and whose trouble it is. `nodes`: members that count, None where they were not read."""
+    told = degraded_conditions(pool)
+    if not told:
+        return None
+    faults = tuple(_fault(live, pool, node, ours) for node in nodes or () if node.state == DEGRADED)
+    blame = [fault.attribution for fault in faults]
+    if any(c.type == RENDER_DEGRADED for c in told):
+        blame.append(_rendering(comparison, ours))
+    elif nodes is None:
+        blame.append(Attribution.NOT_KNOWN)
+    return Terminal(
+        reason="; ".join([*map(str, told), *(fault.reason for fault in faults)]),
+        conditions=tuple(c.type for c in told),
+        nodes=faults,
+        attribution=_strongest(blame),
+    )
+
+
+_STRENGTH = (Attribution.OURS, Attribution.NOT_KNOWN, Attribution.FOREIGN, Attribution.DRIFT)
+
+
+def _strongest(found: Iterable[Attribution]) -> Attribution:
+    """OURS if anything is; else NOT_KNOWN if anything is not known. Nothing at all is not known either."""
+    return min(found, key=_STRENGTH.index, default=Attribution.NOT_KNOWN)
+
+
+def _rendering(comparison: Comparison, ours: frozenset[str]) -> Attribution:
+    """Rendering fails on live configs that are not in the rendered config yet: are any of those ours?"""
+    if comparison.agreement is not Agreement.DIFFERS:
+        return Attribution.NOT_KNOWN
+    owners = {item.owner for item in comparison.mismatch if item.owner}
+    if owners & ours:
+        return Attribution.OURS
+    return Attribution.FOREIGN if owners else Attribution.NOT_KNOWN
+
+
+def _fault(live: LiveCluster, pool: JsonObject, node: NodeState, ours: frozenset[str]) -> NodeFault:
+    told = f": {node.reason}" if node.reason else ""
+    if not node.current or not node.desired:
+        return NodeFault(
+            node.name, Attribution.NOT_KNOWN, (), f"node {node.name} Degraded{told}; its configs are not said"
+        )
+    if node.current == node.desired:
+        return NodeFault(
+            node.name,
+            Attribution.DRIFT,
+            (),
+            f"node {node.name} Degraded{told}; it drifted from {node.current}, restore it by hand",
+        )
+    current, desired = (rendered_body(live, name) for name in (node.current, node.desired))
+    moving = f"node {node.name} Degraded{told} between {node.current} and {node.desired}"
+    if current is None or desired is None:
+        lacking = node.current if current is None else node.desired
+        return NodeFault(node.name, Attribution.NOT_KNOWN, (), f"{moving}; {lacking} was not read")
+    changed = [change.entry for change in entries_changed(effective_of(current), effective_of(desired))]
+    blame = _strongest(_owner(live, pool, node, entry, ours) for entry in changed)
+    names = tuple(dict.fromkeys(map(str, changed)))
+    return NodeFault(node.name, blame, names, f"{moving}, which differ in {', '.join(names) or 'nothing'}")
+
+
+def _owner(
+    live: LiveCluster, pool: JsonObject, node: NodeState, entry: Entry, ours: frozenset[str]
+) -> Attribution:
+    """Who changed an entry. One that left every live config is ours only if all configs it can have come from are."""
+    configs = selected_configs(live, name_of(pool))
+    holders = {
+        name_of(config) for config in configs if _declares(merge((config,), MergeOrder.ALPHABETICAL), entry)
+    }
+    if holders & ours:
+        return Attribution.OURS
+    sources = _sources(pool, node.current) - holders
+    if sources & ours:
+        return Attribution.OURS if sources <= ours and not holders else Attribution.NOT_KNOWN
+    return Attribution.FOREIGN if holders or sources else Attribution.NOT_KNOWN
+
+
+def _sources(pool: JsonObject, rendered: str) -> frozenset[str]:
+    """Names of the configs a rendered config was made of, where the pool's status still says so."""
+    if status_name(pool) != rendered:
+        return frozenset()
+    found = (text(item, "name") for item in items(section(pool, "status"), "configuration", "source"))
+    return frozenset(name for name in found if name and not is_protected_config(name))
+
+
+def _declares(effective: Effective, entry: Entry) -> bool:
+    if entry.kind is EntryKind.KERNEL_ARGUMENT:
+        values = [argument.value for argument in effective.kernel_arguments]
+        return entry.name in values if entry.name else bool(values)
+    if entry.kind is EntryKind.SSH_KEY and not entry.part:
+        return any(key.name == entry.name for key in effective.ssh_keys)
+    return entry in effective.entries
