@@ -1,0 +1,141 @@
+"""get, list and watch."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Literal
+
+from gitops_mc.app.ports import Request, Response
+from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, bad_request, encode
+from gitops_mc.sandbox.apiserver.requests import Target
+from gitops_mc.sandbox.apiserver.resources import Resource
+from gitops_mc.sandbox.apiserver.selectors import parse_fields, parse_labels
+from gitops_mc.sandbox.apiserver.store import Key, Store, Stored, Watch, error_line
+
+
+def not_found(resource: Resource, name: str) -> StatusError:
+    return StatusError(
+        404,
+        "NotFound",
+        f'{resource.id} "{name}" not found',
+        details={"name": name, "group": resource.group, "kind": resource.plural}
+        if resource.group
+        else {"name": name, "kind": resource.plural},
+    )
+
+
+def _wants_partial(request: Request, form: str) -> bool:
+    return f"as={form}" in request.accept.replace(" ", "")
+
+
+def get(store: Store, target: Target, request: Request) -> Response:
+    stored = store.table(target.resource).get((target.namespace, target.name))
+    if stored is None:
+        raise not_found(target.resource, target.name)
+    body = stored.partial() if _wants_partial(request, "PartialObjectMetadata;") else stored.body()
+    return Response(200, body, JSON_HEADERS)
+
+
+def list_objects(store: Store, target: Target, request: Request, query: Mapping[str, str]) -> Response:
+    """A list is consistent: its resourceVersion is that of the last write, for all pages that of the first page."""
+    resource = target.resource
+    limit = _number(query, "limit")
+    version, after = store.version, None
+    if token := query.get("continue"):
+        version, after = _read_token(token)
+        rows: Sequence[tuple[Key, Stored]] = store.snapshot(resource, version)
+        rows = rows[bisect_right(rows, after, key=lambda row: row[0]) :]
+    else:
+        rows = list(_selected(store, target, query))
+    page, left = (rows[:limit], rows[limit:]) if limit else (rows, ())
+    metadata: dict[str, str | int] = {"resourceVersion": str(version)}
+    if left:
+        if after is None:
+            store.keep_snapshot(resource, rows)
+        metadata["continue"] = _token(version, page[-1][0])
+        if not (query.get("labelSelector") or query.get("fieldSelector")):
+            metadata["remainingItemCount"] = len(left)
+    if _wants_partial(request, "PartialObjectMetadataList"):
+        kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
+        items = [stored.partial() for _, stored in page]
+    else:
+        kind, api_version = f"{resource.kind}List", resource.api_version
+        items = [stored.item(resource) for _, stored in page]
+    head = encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+    return Response(200, head[:-1] + b',"items":[' + b",".join(items) + b"]}", JSON_HEADERS)
+
+
+def _selected(store: Store, target: Target, query: Mapping[str, str]) -> Iterator[tuple[Key, Stored]]:
+    table = store.table(target.resource)
+    label_text, field_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
+    if not label_text and not field_text:
+        yield from table.scan(target.namespace)
+        return
+    labels = parse_labels(label_text)
+    fields = parse_fields(field_text, target.resource.selectable)
+    for key, stored in table.scan(target.namespace):
+        if labels(stored.labels) and fields(stored.obj):
+            yield key, stored
+
+
+def _number(query: Mapping[str, str], name: str) -> int:
+    text = query.get(name, "0") or "0"
+    if not text.isdigit():
+        raise bad_request(f'unable to convert query parameter "{name}": "{text}" is not a number')
+    return int(text)
+
+
+def _token(version: int, key: Key) -> str:
+    return base64.urlsafe_b64encode(json.dumps({"rv": version, "start": key}).encode()).decode()
+
+
+def _read_token(token: str) -> tuple[int, Key]:
+    try:
+        found = json.loads(base64.urlsafe_b64decode(token))
+        namespace, name = found["start"]
+        return int(found["rv"]), (str(namespace), str(name))
+    except (binascii.Error, ValueError, KeyError, TypeError) as error:
+        raise bad_request("continue key is not valid: illegal base64 or JSON") from error
+
+
+def open_watch(
+    store: Store, target: Target, request: Request, query: Mapping[str, str], now: Callable[[], datetime]
+) -> Watch:
+    """A watch from `resourceVersion` on; without one, or from 0, it begins with everything there is.
+
+    Too old a version is answered on the open stream: one ERROR event with a 410 Status, then the end.
+    """
+    form: Literal["object", "partial"] = (
+        "partial" if _wants_partial(request, "PartialObjectMetadata") else "object"
+    )
+    watch = Watch(
+        store=store,
+        resource=target.resource,
+        namespace=target.namespace,
+        labels=parse_labels(query.get("labelSelector", "")),
+        fields=parse_fields(
+            query.get("fieldSelector", "") + (f",metadata.name={target.name}" if target.name else ""),
+            target.resource.selectable,
+        ),
+        form=form,
+        bookmarks="sent" if query.get("allowWatchBookmarks") in ("1", "true") else "none",
+        position=store.first_event + len(store.events),
+        now=now,
+        clock=now(),
+    )
+    since = _number(query, "resourceVersion")
+    if since == 0:
+        watch.pending = [watch.line("ADDED", stored) for _, stored in _selected(store, target, query)]
+        watch.sent = store.version
+    elif since < store.compacted:
+        watch.pending = [error_line(f"too old resource version: {since} ({store.compacted})")]
+        watch.closed = True
+    else:
+        watch.sent = since
+        watch.position = store.first_event + bisect_right(store.events, since, key=lambda e: e.version)
+    return watch

@@ -1,0 +1,121 @@
+"""A request as the server understands it: which resource, which object, which verb."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gitops_mc.app.ports import Request
+from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed, path_not_found
+from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
+
+_BY_PATH: Mapping[tuple[str, str], Resource] = {(r.api_version, r.plural): r for r in RESOURCES}
+BY_ID: Mapping[str, Resource] = {r.id: r for r in RESOURCES}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a path names. `name` is `""` for a collection."""
+
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+
+    @property
+    def rule_name(self) -> str:
+        """The resource as a rule of access names it."""
+        plural = self.resource.plural
+        return f"{plural}/{self.subresource}" if self.subresource else plural
+
+
+_VERBS: Mapping[tuple[str, str], str] = {
+    ("GET", "object"): "get",
+    ("PUT", "object"): "update",
+    ("PATCH", "object"): "patch",
+    ("DELETE", "object"): "delete",
+    ("GET", "collection"): "list",
+    ("POST", "collection"): "create",
+    ("DELETE", "collection"): "deletecollection",
+}
+
+
+def target_of(path: str) -> Target:
+    """Raises 404 for a path that no served kind has."""
+    parts = [part for part in path.split("/") if part]
+    if len(parts) >= 3 and parts[0] == "api":
+        api_version, rest = parts[1], parts[2:]
+    elif len(parts) >= 4 and parts[0] == "apis":
+        api_version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
+    else:
+        raise path_not_found()
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and (api_version, rest[2]) in _BY_PATH:
+        namespace, rest = rest[1], rest[2:]
+    resource = _BY_PATH.get((api_version, rest[0]))
+    if resource is None or len(rest) > 3 or (namespace != "" and not resource.namespaced):
+        raise path_not_found()
+    name, subresource = (*rest[1:], "", "")[:2]
+    if subresource and (subresource != "status" or not resource.has_status):
+        raise path_not_found()
+    if resource.namespaced and name and not namespace:
+        raise path_not_found()
+    return Target(resource, namespace, name, subresource)
+
+
+def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str:
+    verb = _VERBS.get((method, "object" if target.name else "collection"))
+    if verb is None or (verb == "create" and target.resource.namespaced and not target.namespace):
+        raise method_not_allowed()
+    if target.subresource and verb == "delete":
+        raise method_not_allowed()
+    return "watch" if verb == "list" and query.get("watch") in ("1", "true") else verb
+
+
+def object_in(request: Request) -> dict[str, Any]:
+    """The body as one JSON object."""
+    found = decoded(request.body)
+    if not isinstance(found, dict):
+        raise bad_request("the request body is not an object")
+    return found
+
+
+def decoded(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise bad_request(f"the request body cannot be read as JSON: {error}") from error
+
+
+def check_identity(obj: dict[str, Any], target: Target) -> None:
+    """Kind, API version, name and namespace of a body must agree with the path."""
+    resource = target.resource
+    metadata = obj.get("metadata", {})
+    if not isinstance(metadata, dict):
+        raise bad_request("metadata is not an object")
+    if (obj.get("apiVersion"), obj.get("kind")) != (resource.api_version, resource.kind):
+        raise bad_request(
+            f"the API version in the data ({obj.get('apiVersion')}, {obj.get('kind')}) does not match the expected "
+            f"API version ({resource.api_version}, {resource.kind})"
+        )
+    name = metadata.get("name") or ""
+    if target.name and name != target.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
+        )
+    namespace = metadata.get("namespace") or ""
+    if namespace and namespace != target.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def unsupported_media_type(content_type: str) -> StatusError:
+    return StatusError(
+        415,
+        "UnsupportedMediaType",
+        "the body of the request was in an unknown format - accepted media types include: "
+        f"application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml; got {content_type}",
+    )

@@ -1,0 +1,201 @@
+"""The server itself: one lock around a dispatch on path and verb."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from gitops_mc.app.ports import Request, Response
+from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.sandbox.apiserver import discovery, reads, writes
+from gitops_mc.sandbox.apiserver.access import User, forbidden, review
+from gitops_mc.sandbox.apiserver.answers import (
+    JSON_HEADERS,
+    StatusError,
+    method_not_allowed,
+    ok,
+    path_not_found,
+    unauthorized,
+)
+from gitops_mc.sandbox.apiserver.requests import Target, object_in, target_of, verb_of
+from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource, Where
+from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Store, Watch
+
+ADMIN_TOKEN = "admin"  # noqa: S105  # opens an embedded server of tests and demos, nothing else
+_NAMESPACES = ("cpaas-system", "default", "kube-system")
+_REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_OPEN_PATHS = ("/healthz", "/livez", "/readyz")
+
+
+class ApiServer:
+    """One Kubernetes API server, in memory, synchronous.
+
+    Everything is deterministic: resourceVersions and uids come from counters and names, time from `now`. Built-in
+    kinds are schemaless but for the lists that merge by key (conditions, containers, addresses ...): every field is
+    accepted, ownership follows the structure, and only machine and module kinds are validated. Simpler than a real
+    server: deletion ignores grace periods, deleting a namespace leaves its objects, there is no Table output.
+    """
+
+    def __init__(
+        self,
+        cluster: str,
+        *,
+        now: Callable[[], datetime],
+        tokens: Mapping[str, User] = MappingProxyType({ADMIN_TOKEN: User("admin")}),
+    ) -> None:
+        self.cluster = cluster
+        self._now = now
+        self._tokens = dict(tokens)
+        self._lock = threading.Lock()
+        self._store = Store()
+        self._writes: list[AcceptedWrite] = []
+        self._writes_seen: tuple[AcceptedWrite, ...] = ()
+        self._served = {r.id: r for r in RESOURCES if self._from_the_start(r)}
+        for namespace in _NAMESPACES:
+            self._seed(namespace)
+        self._writes.clear()
+
+    def _from_the_start(self, resource: Resource) -> bool:
+        if resource.where is Where.GLOBAL:
+            return self.cluster == GLOBAL_CLUSTER
+        return resource.where is Where.EVERYWHERE
+
+    def _seed(self, namespace: str) -> None:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+        request = Request("POST", "/api/v1/namespaces", body=_json(body))
+        self._write(request, target_of(request.path), {}, User("system:apiserver"), "create")
+
+    # ------------------------------------------------------------------------------------------------ administration
+
+    def install_machine_apis(self) -> None:
+        """Serve the machine kinds, as the plugin's CRDs do. Until then they answer 404."""
+        with self._lock:
+            self._served |= {r.id: r for r in RESOURCES if r.where is Where.WITH_MACHINE_PLUGIN}
+
+    def grant(self, token: str, user: User) -> None:
+        """Accept a token, or change what its user may do."""
+        with self._lock:
+            self._tokens[token] = user
+
+    def revoke(self, token: str) -> None:
+        """From now on the token is answered with 401."""
+        with self._lock:
+            self._tokens.pop(token, None)
+
+    def compact(self) -> None:
+        """Forget history: older watches and continue tokens answer 410."""
+        with self._lock:
+            self._store.compact()
+
+    @property
+    def writes(self) -> tuple[AcceptedWrite, ...]:
+        """All accepted, persisted writes so far, but those of the server itself."""
+        with self._lock:
+            if len(self._writes_seen) != len(self._writes):
+                self._writes_seen = tuple(self._writes)
+            return self._writes_seen
+
+    def writes_after(self, seq: int) -> tuple[AcceptedWrite, ...]:
+        """The accepted writes with a higher `seq`."""
+        with self._lock:
+            return tuple(self._writes[seq:])
+
+    # ------------------------------------------------------------------------------------------------------ requests
+
+    def handle(self, request: Request) -> Response:
+        """Answer one request. A watch is answered with the events that are there at once."""
+        with self._lock:
+            try:
+                found = self._dispatch(request)
+            except StatusError as error:
+                return error.response()
+            if isinstance(found, Watch):
+                return Response(200, b"".join(found.poll()), JSON_HEADERS)
+            return found
+
+    def open_watch(self, request: Request) -> Response | Watch:
+        """A Watch for a request that asks for one, otherwise, or when it is refused, the response."""
+        with self._lock:
+            try:
+                return self._dispatch(request)
+            except StatusError as error:
+                return error.response()
+
+    def _dispatch(self, request: Request) -> Response | Watch:
+        user = self._tokens.get(request.token)
+        if user is None:
+            raise unauthorized()
+        if (answer := self._about_itself(request, user)) is not None:
+            return answer
+        query = dict(request.query)
+        target = target_of(request.path)
+        if target.resource.id not in self._served:
+            raise path_not_found()
+        verb = verb_of(request.method, target, query)
+        resource = target.resource
+        if not user.may(verb, resource.group, target.rule_name):
+            raise forbidden(user, verb, resource.group, target.rule_name, target.namespace, target.name)
+        match verb:
+            case "get" if query.get("watch") not in ("1", "true"):
+                return reads.get(self._store, target, request)
+            case "list":
+                return reads.list_objects(self._store, target, request, query)
+            case "get" | "watch":
+                return reads.open_watch(self._store, target, request, query, self._now)
+            case "deletecollection":
+                raise method_not_allowed()
+            case _:
+                return self._write(request, target, query, user, verb)
+
+    def _about_itself(self, request: Request, user: User) -> Response | None:
+        """Answers to paths that name no object, or None."""
+        served = tuple(self._served.values())
+        parts = [part for part in request.path.split("/") if part]
+        if request.path == _REVIEW_PATH:
+            if request.method != "POST":
+                raise method_not_allowed()
+            return ok(review(user, object_in(request)), 201)
+        if request.path in _OPEN_PATHS:
+            return Response(200, b"ok", MappingProxyType({"content-type": "text/plain; charset=utf-8"}))
+        match parts:
+            case ["version"]:
+                return ok(discovery.VERSION)
+            case ["api"]:
+                return ok(discovery.core_versions())
+            case ["apis"]:
+                return ok(discovery.groups(served))
+            case ["api", version] | ["apis", *_, version] if len(parts) in (2, 3) and parts[0] != parts[-1]:
+                api_version = version if parts[0] == "api" else f"{parts[1]}/{version}"
+                found = discovery.resources(served, api_version)
+                if found is None:
+                    raise path_not_found()
+                return ok(found)
+            case _:
+                return None
+
+    def _write(
+        self, request: Request, target: Target, query: Mapping[str, str], user: User, verb: str
+    ) -> Response:
+        writing = writes.Writing(
+            store=self._store,
+            cluster=self.cluster,
+            log=self._log,
+            count=lambda: self._store.version,
+            user=user,
+            now=self._now(),
+            target=target,
+            request=request,
+            query=query,
+        )
+        return writes.handle(writing, verb)
+
+    def _log(self, write: AcceptedWrite) -> None:
+        self._writes.append(replace(write, seq=len(self._writes) + 1))
+
+
+def _json(value: Any) -> bytes:
+    return ok(value).body

@@ -1,0 +1,159 @@
+"""Validation of whole objects against their schema: types first, then the rules that need right types."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from gitops_mc.sandbox.apiserver.answers import Cause
+from gitops_mc.sandbox.apiserver.resources import Resource
+from gitops_mc.sandbox.apiserver.schema import Schema
+
+_UNCHECKED = Cause(
+    "FieldValueInvalid",
+    "<nil>",
+    "Invalid value: null: some validation rules were not checked because the object was invalid; correct the "
+    "existing errors to complete validation",
+)
+
+
+def problems(obj: dict[str, Any], resource: Resource) -> list[Cause]:
+    """What is wrong, in the order and the words of a real server. Built-in kinds are checked for types only."""
+    schema = resource.schema
+    found = [
+        cause
+        for key in ("spec", "status", "metadata")
+        if key in schema.fields
+        for cause in _member(obj, key, schema)
+    ]
+    if found:
+        return [*found, _UNCHECKED] if _has_checks(schema) else found
+    return [
+        cause
+        for key in ("spec", "status")
+        if key in schema.fields and key in obj
+        for cause in _failed_checks(obj[key], schema.fields[key], key)
+    ]
+
+
+def _member(obj: dict[str, Any], key: str, schema: Schema) -> Iterator[Cause]:
+    if key in obj:
+        yield from _shape(obj[key], schema.fields[key], key)
+    elif key in schema.required:
+        yield Cause("FieldValueRequired", key, "Required value")
+
+
+def _has_checks(schema: Schema | None) -> bool:
+    return schema is not None and bool(
+        schema.checks
+        or any(_has_checks(child) for child in schema.fields.values())
+        or _has_checks(schema.items)
+        or _has_checks(schema.values)
+    )
+
+
+_PYTHON = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+_NAMES = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean"}
+
+
+def _of_type(value: Any, schema: Schema) -> bool:
+    match schema.type:
+        case "any":
+            return True
+        case "int-or-string":
+            return isinstance(value, int | str) and not isinstance(value, bool)
+        case "integer":
+            return isinstance(value, int) and not isinstance(value, bool)
+        case kind:
+            return isinstance(value, _PYTHON[kind])
+
+
+def _shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+    if value is None and schema.nullable:
+        return
+    if not _of_type(value, schema):
+        shown = json.dumps(_NAMES.get(type(value), "null"))
+        yield Cause(
+            "FieldValueTypeInvalid",
+            path,
+            f"Invalid value: {shown}: {path} in body must be of type {schema.type}: {shown}",
+        )
+        return
+    if isinstance(value, dict):
+        yield from _map_shape(value, schema, path)
+    elif isinstance(value, list):
+        yield from _list_shape(value, schema, path)
+    else:
+        yield from _scalar_shape(value, schema, path)
+
+
+def _map_shape(value: dict[str, Any], schema: Schema, path: str) -> Iterator[Cause]:
+    for name in schema.required:
+        if name not in value:
+            yield Cause("FieldValueRequired", f"{path}.{name}", "Required value")
+    for key in sorted(value):
+        child = schema.child(key)
+        if child is not None:
+            yield from _shape(value[key], child, f"{path}.{key}" if key in schema.fields else f"{path}.{key}")
+
+
+def _list_shape(value: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
+    if schema.max_items is not None and len(value) > schema.max_items:
+        message = f"Too many: {len(value)}: must have at most {schema.max_items} items"
+        yield Cause("FieldValueTooMany", path, message)
+    if schema.items is None:
+        return
+    for at, item in enumerate(value):
+        yield from _shape(item, schema.items, f"{path}[{at}]")
+    seen = set()
+    for at, item in enumerate(value):
+        identity = _identity(item, schema)
+        if identity in seen:
+            yield Cause("FieldValueDuplicate", f"{path}[{at}]", f"Duplicate value: {identity}")
+        elif identity:
+            seen.add(identity)
+
+
+def _identity(item: Any, schema: Schema) -> str:
+    if schema.keys and isinstance(item, dict):
+        return json.dumps({key: item.get(key) for key in schema.keys}, separators=(",", ":"))
+    return json.dumps(item) if schema.is_set else ""
+
+
+def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+    if schema.enum and value not in schema.enum:
+        allowed = ", ".join(json.dumps(choice) for choice in schema.enum)
+        message = f"Unsupported value: {json.dumps(value)}: supported values: {allowed}"
+        yield Cause("FieldValueNotSupported", path, message)
+    if schema.max_length is not None and len(value) > schema.max_length:
+        yield Cause("FieldValueTooLong", path, f"Too long: may not be more than {schema.max_length} bytes")
+    if schema.min_length is not None and len(value) < schema.min_length:
+        message = (
+            f'Invalid value: "{value}": {path} in body should be at least {schema.min_length} chars long'
+        )
+        yield Cause("FieldValueInvalid", path, message)
+    if schema.pattern is not None and re.search(schema.pattern, value) is None:
+        message = f"Invalid value: {json.dumps(value)}: {path} in body should match '{schema.pattern}'"
+        yield Cause("FieldValueInvalid", path, message)
+    if schema.minimum is not None and value < schema.minimum:
+        message = (
+            f"Invalid value: {value}: {path} in body should be greater than or equal to {schema.minimum}"
+        )
+        yield Cause("FieldValueInvalid", path, message)
+
+
+def _failed_checks(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+    if value is None:
+        return
+    for check in schema.checks:
+        if not check.holds(value):
+            yield Cause("FieldValueInvalid", path, f"Invalid value: {check.message}")
+    if isinstance(value, dict):
+        for key in sorted(value):
+            if (child := schema.child(key)) is not None:
+                yield from _failed_checks(value[key], child, f"{path}.{key}")
+    elif isinstance(value, list) and schema.items is not None:
+        for at, item in enumerate(value):
+            yield from _failed_checks(item, schema.items, f"{path}[{at}]")
