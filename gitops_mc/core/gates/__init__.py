@@ -5,13 +5,23 @@ one observation, the remembered clocks, and a time.
 """
 
 from gitops_mc.core.gates.agreement import OrderDoubt, compare_pool, learn_order, rendered_name, status_name
+from gitops_mc.core.gates.catalog import CatalogCheck, Outcome, module_config, preflight, read_publication
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
+from gitops_mc.core.gates.components import read_components
+from gitops_mc.core.gates.disruption_policy import policy_entries, read_policy
 from gitops_mc.core.gates.membership import (
     Membership,
     nodes_in_pools,
     pool_class,
     pools_of_node,
     selected_configs,
+)
+from gitops_mc.core.gates.module import (
+    ModuleClocks,
+    judge_module,
+    judge_publication,
+    live_modules,
+    read_module,
 )
 from gitops_mc.core.gates.needs import Needs, NodeNeed, needs_for_pools
 from gitops_mc.core.gates.nodes import NodeState, read_node
@@ -30,18 +40,35 @@ from gitops_mc.core.gates.readings import (
     Terminal,
     Unsettled,
 )
+from gitops_mc.core.gates.versions import admits, newer, parse_version
+from gitops_mc.core.gates.waiting import (
+    GateHopeless,
+    GateNotKnown,
+    GateReading,
+    GateReady,
+    GateUnready,
+    judge_gate,
+)
 
 __all__ = [
     "Agreement",
     "Attribution",
+    "CatalogCheck",
     "Counting",
+    "GateHopeless",
+    "GateNotKnown",
+    "GateReading",
+    "GateReady",
+    "GateUnready",
     "Membership",
+    "ModuleClocks",
     "Needs",
     "NodeFault",
     "NodeNeed",
     "NodeState",
     "NodeTrouble",
     "OrderDoubt",
+    "Outcome",
     "Paused",
     "PoolClocks",
     "PoolNotKnown",
@@ -49,17 +76,31 @@ __all__ = [
     "Settled",
     "Terminal",
     "Unsettled",
+    "admits",
     "compare_pool",
     "judge",
+    "judge_gate",
+    "judge_module",
+    "judge_publication",
     "learn_order",
+    "live_modules",
     "max_unavailable",
+    "module_config",
     "needs_for_pools",
+    "newer",
     "nodes_in_pools",
+    "parse_version",
     "paused_by",
+    "policy_entries",
     "pool_class",
     "pools_of_node",
+    "preflight",
+    "read_components",
+    "read_module",
     "read_node",
+    "read_policy",
     "read_pool",
+    "read_publication",
     "rendered_name",
     "selected_configs",
     "status_name",
