@@ -37,7 +37,7 @@ class User:
         return any(rule.allows(verb, group, resource) for rule in self.rules)
 
 
-def forbidden(user: User, verb: str, group: str, resource: str, namespace: str, name: str) -> StatusError:
+def forbidden(user: User, verb: str, *, group: str, resource: str, namespace: str, name: str) -> StatusError:
     """403 in the words of the RBAC authorizer."""
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     qualified = f"{resource}.{group}" if group else resource

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from gitops_mc.sandbox.apiserver.resources import Resource
+from gitops_mc.sandbox.apiserver.resources import Resource, Scope
 
 _READ = ["get", "list", "watch"]
 _VERBS = ["create", "delete", *_READ, "patch", "update"]
@@ -42,26 +42,26 @@ def resources(served: Sequence[Resource], api_version: str) -> dict[str, Any] | 
         for row in _rows(r)
     ]
     if api_version == "authorization.k8s.io/v1":
-        rows = [_row("selfsubjectaccessreviews", "SelfSubjectAccessReview", False, ["create"])]
+        rows = [_row("selfsubjectaccessreviews", "SelfSubjectAccessReview", Scope.CLUSTER, ["create"])]
     if not rows:
         return None
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": rows}
 
 
 def _rows(resource: Resource) -> list[dict[str, Any]]:
-    row = _row(resource.plural, resource.kind, resource.namespaced, _VERBS)
+    row = _row(resource.plural, resource.kind, resource.scope, _VERBS)
     if resource.short_names:
         row["shortNames"] = list(resource.short_names)
     if not resource.has_status:
         return [row]
-    return [row, _row(f"{resource.plural}/status", resource.kind, resource.namespaced, _STATUS_VERBS)]
+    return [row, _row(f"{resource.plural}/status", resource.kind, resource.scope, _STATUS_VERBS)]
 
 
-def _row(name: str, kind: str, namespaced: Any, verbs: list[str]) -> dict[str, Any]:
+def _row(name: str, kind: str, scope: Scope, verbs: list[str]) -> dict[str, Any]:
     return {
         "name": name,
         "singularName": "" if "/" in name else kind.lower(),
-        "namespaced": namespaced,
+        "namespaced": scope is Scope.NAMESPACED,
         "kind": kind,
         "verbs": verbs,
     }

@@ -23,7 +23,7 @@ def decode(fields: dict[str, Any]) -> Node:
 def encode(node: Node) -> dict[str, Any]:
     """To `fieldsV1`, in the order of keys."""
     return {
-        key: {} if key == SELF or len(child) == 1 and SELF in child else encode(child)
+        key: {} if key == SELF or (len(child) == 1 and SELF in child) else encode(child)
         for key, child in sorted(node.items())
     }
 
@@ -43,7 +43,7 @@ def difference(left: Node, right: Node) -> Node:
     """The members of `left` that are not members of `right`."""
     if not left or not right:
         return left
-    result = {}
+    result: Node = {}
     for key, child in left.items():
         if key not in right:
             result[key] = child
@@ -53,7 +53,7 @@ def difference(left: Node, right: Node) -> Node:
 
 
 def intersection(left: Node, right: Node) -> Node:
-    result = {}
+    result: Node = {}
     for key, child in left.items():
         if key not in right:
             continue

@@ -20,6 +20,7 @@ from gitops_mc.sandbox.apiserver.schema import (
     Check,
     Schema,
     atomic_struct,
+    checked,
     custom,
     list_map,
     list_of,
@@ -68,12 +69,10 @@ _STATUS_ACTIONS = (*_SPEC_ACTIONS, "Special")
 
 
 def _actions(types: tuple[str, ...]) -> Schema:
-    action = struct(
-        "type",
-        checks=(_goes_with("Reload", "reload"), _goes_with("Restart", "restart")),
-        type=Schema(type="string", enum=types),
-        reload=_SERVICE,
-        restart=_SERVICE,
+    action = checked(
+        struct("type", type=Schema(type="string", enum=types), reload=_SERVICE, restart=_SERVICE),
+        _goes_with("Reload", "reload"),
+        _goes_with("Restart", "restart"),
     )
     return Schema(type="array", items=action, max_items=10, checks=(_alone("Reboot"), _alone("None")))
 
@@ -145,18 +144,18 @@ _SYNCHRONIZER_COUNTS = (
     "unavailableMachineCount",
     "updatedMachineCount",
 )
-_SYNCHRONIZER = struct(
-    f"poolSynchronizerType {' '.join(_SYNCHRONIZER_COUNTS)}",
-    checks=(
-        _at_least("machineCount", "updatedMachineCount"),
-        _at_least("machineCount", "availableMachineCount"),
-        _at_least("machineCount", "unavailableMachineCount"),
-        _at_least("machineCount", "readyMachineCount"),
-        _at_least("availableMachineCount", "readyMachineCount"),
+_SYNCHRONIZER = checked(
+    struct(
+        f"poolSynchronizerType {' '.join(_SYNCHRONIZER_COUNTS)}",
+        poolSynchronizerType=Schema(type="string", enum=("PinnedImageSets",), max_length=256),
+        observedGeneration=COUNT,
+        **dict.fromkeys(_SYNCHRONIZER_COUNTS, COUNT),
     ),
-    poolSynchronizerType=Schema(type="string", enum=("PinnedImageSets",), max_length=256),
-    observedGeneration=COUNT,
-    **dict.fromkeys(_SYNCHRONIZER_COUNTS, COUNT),
+    _at_least("machineCount", "updatedMachineCount"),
+    _at_least("machineCount", "availableMachineCount"),
+    _at_least("machineCount", "unavailableMachineCount"),
+    _at_least("machineCount", "readyMachineCount"),
+    _at_least("availableMachineCount", "readyMachineCount"),
 )
 
 MACHINE_CONFIG_POOL = custom(

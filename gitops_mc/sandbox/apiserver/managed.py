@@ -283,9 +283,9 @@ def _fields(managers: Managers) -> dict[ManagerKey, Node]:
 
 
 def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """The merged fields back in an object with the live one's identity; nulls where none may stand are dropped."""
+    """The merged fields back in an object with the live one's identity; empty metadata and nulls where none may stand are dropped."""
     metadata = {k: v for k, v in live["metadata"].items() if k not in _OWNABLE_METADATA}
-    metadata |= {k: v for k, v in (merged.get("metadata") or {}).items() if v is not None}
+    metadata |= {k: v for k, v in (merged.get("metadata") or {}).items() if v}
     rest = {k: v for k, v in merged.items() if k != "metadata" and v is not None}
     return {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata} | rest
 

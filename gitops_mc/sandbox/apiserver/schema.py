@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -71,9 +71,14 @@ FREE = Schema(type="object", open=True)
 STRING_MAP = Schema(type="object", values=STRING)
 
 
-def struct(required: str = "", /, *, checks: tuple[Check, ...] = (), **fields: Schema) -> Schema:
+def struct(required: str = "", /, **fields: Schema) -> Schema:
     """An object of declared fields; `required` names some of them, separated by blanks."""
-    return Schema(type="object", fields=fields, required=tuple(required.split()), checks=checks)
+    return Schema(type="object", fields=fields, required=tuple(required.split()))
+
+
+def checked(schema: Schema, *checks: Check) -> Schema:
+    """The same shape, with validation rules."""
+    return replace(schema, checks=checks)
 
 
 def atomic_struct(required: str = "", /, **fields: Schema) -> Schema:

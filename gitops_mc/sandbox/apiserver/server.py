@@ -138,7 +138,14 @@ class ApiServer:
         verb = verb_of(request.method, target, query)
         resource = target.resource
         if not user.may(verb, resource.group, target.rule_name):
-            raise forbidden(user, verb, resource.group, target.rule_name, target.namespace, target.name)
+            raise forbidden(
+                user,
+                verb,
+                group=resource.group,
+                resource=target.rule_name,
+                namespace=target.namespace,
+                name=target.name,
+            )
         match verb:
             case "get" if query.get("watch") not in ("1", "true"):
                 return reads.get(self._store, target, request)

@@ -206,7 +206,7 @@ def _keys(left: dict[str, Any], right: dict[str, Any]) -> Iterable[str]:
 
 
 def remove(value: Any, fields: Node, schema: Schema) -> Any:
-    """`value` without the members of `fields`. A container in which nothing is left becomes null."""
+    """`value` without the members of `fields`. A map may stay behind empty; a list in which nothing is left is null."""
     match _shape(value, schema):
         case "leaf":
             return value if not schema.is_atomic else None
@@ -221,13 +221,13 @@ def remove(value: Any, fields: Node, schema: Schema) -> Any:
             return kept or None
 
 
-def _remove_from_map(value: dict[str, Any], fields: Node, schema: Schema) -> Any:
+def _remove_from_map(value: dict[str, Any], fields: Node, schema: Schema) -> dict[str, Any]:
     kept = {}
     for key, item in value.items():
         found = fields.get("f:" + key, {})
         if SELF not in found:
             kept[key] = remove(item, found, _child(schema, key)) if found else item
-    return kept or None
+    return kept
 
 
 def with_named_members(fields: Node, schema: Schema) -> Node:

@@ -96,7 +96,7 @@ def _map_shape(value: dict[str, Any], schema: Schema, path: str) -> Iterator[Cau
     for key in sorted(value):
         child = schema.child(key)
         if child is not None:
-            yield from _shape(value[key], child, f"{path}.{key}" if key in schema.fields else f"{path}.{key}")
+            yield from _shape(value[key], child, f"{path}.{key}")
 
 
 def _list_shape(value: list[Any], schema: Schema, path: str) -> Iterator[Cause]:
