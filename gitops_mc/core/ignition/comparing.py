@@ -183,7 +183,7 @@ def _changed_arguments(before: Effective, after: Effective) -> Iterator[EntryCha
 
 
 def _decoded_difference(ours: EffectiveEntry, theirs: EffectiveEntry) -> tuple[str, ...]:
-    if ours.fields == theirs.fields:
+    if not differing_fields(ours.fields, theirs.fields):  # as nearly always: nothing to decode
         return ()
     return differing_fields(decoded_fields(ours), decoded_fields(theirs))
 
