@@ -14,6 +14,7 @@ from gitops_mc.core.diff.changes import (
     NotRead,
     Orphan,
     Ownership,
+    Recognised,
     RefusalCause,
     Refused,
     Touch,
@@ -21,6 +22,8 @@ from gitops_mc.core.diff.changes import (
     Written,
 )
 from gitops_mc.core.diff.cluster import diff_cluster
+from gitops_mc.core.diff.digests import applied_digest
+from gitops_mc.core.diff.identity import final_name
 from gitops_mc.core.diff.versions import compare_versions
 
 __all__ = [
@@ -37,11 +40,14 @@ __all__ = [
     "NotRead",
     "Orphan",
     "Ownership",
+    "Recognised",
     "RefusalCause",
     "Refused",
     "Touch",
     "Update",
     "Written",
+    "applied_digest",
     "compare_versions",
     "diff_cluster",
+    "final_name",
 ]

@@ -50,6 +50,8 @@ class Written:
     uid: str
     name: str
     """metadata.name: for a ModuleInfo it is not the name of its key."""
+    leaves: tuple[tuple[str, str], ...] = ()
+    """For a ModuleInfo, digest of each field that was written, by dotted path: tells drift from a change in Git."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Create:
     body: JsonObject
     digest: str
     """To be remembered as `Written.digest` once the write is done."""
+    leaves: tuple[tuple[str, str], ...] = ()
+    """To be remembered as `Written.leaves`."""
 
     @property
     def touch(self) -> Touch:
@@ -92,6 +96,7 @@ class Adopt:
     ownership: Ownership = Ownership.KEEP
     notes: tuple[str, ...] = ()
     """What a reader of the plan must know, for instance that a co-owner keeps fields alive that we drop later."""
+    leaves: tuple[tuple[str, str], ...] = ()
 
     @property
     def sent(self) -> bool:
@@ -126,6 +131,7 @@ class Update:
     """Those entries, as `files[/etc/chrony.conf]` or `units[chronyd.service]`."""
     notes: tuple[str, ...] = ()
     """What will not happen, for instance a field we drop that another manager keeps."""
+    leaves: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,6 +227,14 @@ class NotRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Recognised:
+    """An object as Git says, ours by its marks, that the inventory lacks: memory was lost, and may learn it again."""
+
+    key: ResourceKey
+    written: Written
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterDiff:
     """Everything that differs between Git and one cluster; each tuple is in the order of the keys."""
 
@@ -233,6 +247,8 @@ class ClusterDiff:
     not_read: tuple[NotRead, ...] = ()
     unchanged: tuple[ResourceKey, ...] = ()
     """Manifests that stand in the cluster as Git says, ours and marked."""
+    recognised: tuple[Recognised, ...] = ()
+    """Those of `unchanged` that the inventory lacks."""
 
     @property
     def touch(self) -> Touch:

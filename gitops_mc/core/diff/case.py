@@ -1,0 +1,78 @@
+"""One manifest of a machine kind, its live object, and what is remembered of it: the questions a verdict asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gitops_mc.core.diff.changes import Written
+from gitops_mc.core.diff.comparison import Comparison
+from gitops_mc.core.diff.digests import digest_of_leaves
+from gitops_mc.core.model import APPLIED_ANNOTATION, JsonObject, Manifest, ResourceKey, annotations_of, uid_of
+
+DEFAULT_FLEET = "default"
+"""The fleet's name where fleet.yaml gives none; any fleet takes such objects over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """As Git says, ours and marked."""
+
+    key: ResourceKey
+    written: Written
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What the diff knows besides Git and the cluster."""
+
+    name: str
+    inventory: Mapping[ResourceKey, Written]
+    git_wins: frozenset[ResourceKey]
+
+    def is_ours(self, label: str) -> bool:
+        return label in (self.name, DEFAULT_FLEET)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One manifest, its live object and what is remembered of it."""
+
+    fleet: Fleet
+    manifest: Manifest
+    live: JsonObject
+    compared: Comparison
+    digest: str
+
+    @property
+    def key(self) -> ResourceKey:
+        return self.manifest.key
+
+    @property
+    def written(self) -> Written | None:
+        return self.fleet.inventory.get(self.key)
+
+    @property
+    def git_wins(self) -> bool:
+        return self.key in self.fleet.git_wins
+
+    @property
+    def remade(self) -> bool:
+        """Somebody deleted what we wrote and made another object of that name."""
+        return self.written is not None and bool(self.written.uid) and self.written.uid != uid_of(self.live)
+
+    @property
+    def last(self) -> str | None:
+        """Digest of what we wrote last: the annotation; where that is gone, what is remembered."""
+        annotation = annotations_of(self.live).get(APPLIED_ANNOTATION)
+        return annotation or (self.written.digest if self.written is not None else None)
+
+    @property
+    def owned_before(self) -> bool:
+        return self.last is not None or self.compared.owners.ours is not None
+
+    @property
+    def drifted(self) -> bool:
+        """Somebody changed, removed or took over what we wrote: our part of live is not what we wrote last."""
+        ours = self.compared.owners.projection(self.compared.there)
+        return self.last is not None and digest_of_leaves(self.key.kind, self.key.name, ours) != self.last

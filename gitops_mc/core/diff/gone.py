@@ -1,0 +1,117 @@
+"""Live objects that Git does not name: orphans, and among them the candidates for deletion."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gitops_mc.core.diff.case import Fleet
+from gitops_mc.core.diff.changes import Delete, Orphan
+from gitops_mc.core.diff.digests import digest_of_leaves
+from gitops_mc.core.diff.owners import owners_of
+from gitops_mc.core.diff.paths import leaves_of
+from gitops_mc.core.model import (
+    APPLIED_ANNOTATION,
+    FLEET_LABEL,
+    MACHINE_CONFIG_MODULE,
+    PRUNE_ANNOTATION,
+    JsonObject,
+    Kind,
+    ResourceKey,
+    annotations_of,
+    is_protected_config,
+    labels_of,
+    metadata,
+    name_of,
+    resource_version,
+    uid_of,
+)
+
+_BUILT_IN_POOLS = ("master", "worker")
+
+
+class Complete(NamedTuple):
+    """Whether Git and the cluster were read completely; empty means yes."""
+
+    lacking: str
+
+
+def gone_from_git(
+    key: ResourceKey, found: tuple[JsonObject, ...], fleet: Fleet, complete: Complete
+) -> Iterator[Orphan | Delete]:
+    """An orphan for each live object that is, or looks, ours, and a Delete beside it where it is a candidate."""
+    for live in found:
+        if not _looks_ours(key, live, fleet):
+            continue
+        reason = complete.lacking or _kept_because(key, live, found, fleet)
+        yield Orphan(key, name_of(live), uid_of(live), reason)
+        if not reason:
+            yield Delete(
+                key,
+                name_of(live),
+                uid_of(live),
+                resource_version(live),
+                live,
+                str(annotations_of(live).get(PRUNE_ANNOTATION, "")),
+            )
+
+
+def _looks_ours(key: ResourceKey, live: JsonObject, fleet: Fleet) -> bool:
+    return (
+        key in fleet.inventory
+        or FLEET_LABEL in labels_of(live)
+        or APPLIED_ANNOTATION in annotations_of(live)
+        or owners_of(live).ours is not None
+    )
+
+
+def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, ...], fleet: Fleet) -> str:
+    """Why an object of ours is no candidate for deletion; empty when it is one."""
+    if metadata(live).get("deletionTimestamp"):
+        return "it is being deleted already"
+    written = fleet.inventory.get(key)
+    if written is None:
+        return "it is not in the inventory of what we wrote"
+    if key.kind is Kind.MODULE_INFO:
+        return _module_kept_because(key, live, found)
+    if written.uid != uid_of(live):
+        return "it is not the object we wrote: somebody deleted that one and made another"
+    if protected := _protected(key):
+        return protected
+    label = labels_of(live).get(FLEET_LABEL)
+    if label is None or not fleet.is_ours(label):
+        return f"its label {FLEET_LABEL} is {'gone' if label is None else label}"
+    if key not in fleet.git_wins and _drifted(key, live, written.digest):
+        return "it was changed by hand since we wrote it"
+    return ""
+
+
+def _module_kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, ...]) -> str:
+    """The platform re-creates a ModuleInfo, so neither uid nor label can be asked for."""
+    if len([instance for instance in found if not metadata(instance).get("deletionTimestamp")]) > 1:
+        return "it stands in the cluster more than once"
+    if key.name == MACHINE_CONFIG_MODULE and annotations_of(live).get(PRUNE_ANNOTATION) != "confirmed":
+        return (
+            f'module {MACHINE_CONFIG_MODULE} is only removed when it carries {PRUNE_ANNOTATION}: "confirmed"'
+        )
+    return ""
+
+
+def _protected(key: ResourceKey) -> str:
+    match key.kind:
+        case Kind.MACHINE_CONFIGURATION:
+            return (
+                "a MachineConfiguration is never deleted; keep a manifest without the entries to remove them"
+            )
+        case Kind.MACHINE_CONFIG_POOL if key.name in _BUILT_IN_POOLS:
+            return f"pool {key.name} is never deleted"
+        case Kind.MACHINE_CONFIG if is_protected_config(key.name):
+            return f"MachineConfig {key.name} belongs to the operator"
+        case _:
+            return ""
+
+
+def _drifted(key: ResourceKey, live: JsonObject, digest: str) -> bool:
+    last = annotations_of(live).get(APPLIED_ANNOTATION) or digest
+    ours = owners_of(live).projection(leaves_of(key.kind, live))
+    return digest_of_leaves(key.kind, key.name, ours) != last

@@ -1,0 +1,259 @@
+"""The three machine kinds, which are written by server-side apply: one desired object against the live one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from gitops_mc.core.diff.case import Case, Fleet, Unchanged
+from gitops_mc.core.diff.changes import (
+    ABSENT,
+    Adopt,
+    Create,
+    Drift,
+    Ownership,
+    RefusalCause,
+    Refused,
+    Update,
+    Written,
+)
+from gitops_mc.core.diff.comparison import compare_object, turned
+from gitops_mc.core.diff.digests import applied_digest
+from gitops_mc.core.diff.paths import Path, item_of, shown, value_at, with_value
+from gitops_mc.core.ignition import keep_live_encoding
+from gitops_mc.core.model import (
+    ADOPT_ANNOTATION,
+    APPLIED_ANNOTATION,
+    FLEET_LABEL,
+    JsonObject,
+    Kind,
+    Manifest,
+    is_protected_config,
+    labels_of,
+    metadata,
+    name_of,
+    resource_version,
+    uid_of,
+)
+
+Found: TypeAlias = Create | Adopt | Update | Drift | Refused | Unchanged
+
+
+def marked_body(manifest: Manifest, digest: str, fleet: str, live: JsonObject | None) -> JsonObject:
+    """What is applied: the manifest with our marks, without `paused`, and with what the write was decided on."""
+    body = manifest.body if live is None else _kept(manifest, live)
+    meta = metadata(body)
+    marked = {
+        **meta,
+        "labels": {**(meta.get("labels") or {}), FLEET_LABEL: fleet},
+        "annotations": {**(meta.get("annotations") or {}), APPLIED_ANNOTATION: digest},
+    }
+    if live is not None:
+        marked |= {"uid": uid_of(live), "resourceVersion": resource_version(live)}
+    spec = body.get("spec")
+    if manifest.key.kind is Kind.MACHINE_CONFIG_POOL and isinstance(spec, dict):
+        spec = {field: value for field, value in spec.items() if field != "paused"}
+    rest = {field: value for field, value in body.items() if field != "spec"}
+    return {**rest, "metadata": marked, **({"spec": spec} if spec else {})}
+
+
+def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Fleet) -> Found:
+    """What is to be done, or said, about one manifest of a machine kind. `live` is None where there is no object."""
+    key = manifest.key
+    digest = applied_digest(key.kind, key.name, manifest.body)
+    if key.kind is Kind.MACHINE_CONFIG and is_protected_config(key.name):
+        return Refused(
+            key,
+            RefusalCause.PROTECTED,
+            f"MachineConfig {key.name} belongs to the operator and is never written; "
+            "choose a name such as 50-worker-<topic>",
+        )
+    if live is None:
+        return _missing(manifest, digest, fleet)
+    body = marked_body(manifest, digest, fleet.name, live)
+    case = Case(fleet, manifest, live, compare_object(key.kind, body, live), digest)
+    if metadata(live).get("deletionTimestamp"):
+        return Refused(
+            key,
+            RefusalCause.BEING_DELETED,
+            f"{key} is being deleted; wait until it is gone, or remove its manifest",
+        )
+    if case.last == digest and not case.git_wins:
+        return _as_written(case)
+    return _changed(case)
+
+
+def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift:
+    key, written = manifest.key, fleet.inventory.get(manifest.key)
+    if written is not None and written.digest == digest and key not in fleet.git_wins:
+        return Drift(
+            key,
+            (),
+            (),
+            f"{key} was deleted by hand since we wrote it; it is not made again while Git stays as it is",
+        )
+    return Create(key, marked_body(manifest, digest, fleet.name, None), digest)
+
+
+def _as_written(case: Case) -> Drift | Unchanged:
+    """Git says what we wrote last: nothing is written, whatever has become of it."""
+    if not case.drifted and case.compared.equal:
+        written = Written(case.digest, uid_of(case.live), name_of(case.live))
+        return Unchanged(case.key, written)
+    fields = turned(case.compared.fields())
+    lost = [path for path in case.compared.wanted if not case.compared.owners.we_own(path)]
+    managers = case.compared.owners.among([*lost, *case.compared.differing])
+    return Drift(case.key, fields, managers, _drift_reason(case, managers, lost))
+
+
+def _drift_reason(case: Case, managers: tuple[str, ...], lost: list[Path]) -> str:
+    by = f" by {', '.join(managers)}" if managers else ""
+    if case.compared.differing or case.compared.going:
+        return f"{case.key} was changed{by} since we wrote it"
+    if case.compared.reordered:
+        return f"{case.key}: the order of our entries was changed{by}; it has no effect"
+    taken = ", ".join(shown(path) for path in lost) or "the mark of what was applied"
+    return f"{case.key}: values are as in Git, but {taken} was taken over{by} since we wrote it"
+
+
+def _changed(case: Case) -> Adopt | Update | Drift | Refused:
+    """Git says something else than what we wrote last, or we never wrote it."""
+    if refusal := _foreign(case) or _drift_refusal(case):
+        return refusal
+    ownership = Ownership.KEEP
+    if conflicts := case.compared.conflicts():
+        if not _may_take(case, conflicts):
+            return _conflict_refusal(case, conflicts)
+        ownership = Ownership.TAKE
+    return _adopt(case, ownership) if case.compared.equal else _update(case, ownership)
+
+
+def _foreign(case: Case) -> Refused | None:
+    label = labels_of(case.live).get(FLEET_LABEL)
+    if label is None or case.fleet.is_ours(label) or case.written is not None:
+        return None
+    return Refused(
+        case.key,
+        RefusalCause.FOREIGN_FLEET,
+        f"{case.key} carries the label {FLEET_LABEL}={label}: another fleet governs it; "
+        f"take it out of one of the two repositories and remove the label",
+    )
+
+
+def _drift_refusal(case: Case) -> Refused | None:
+    """Drifted, and Git changes it too. Where Git agrees with live in all that somebody touched, a side has been
+    taken already: what we still own has the value we wrote.
+    """
+    if case.git_wins or case.compared.equal or not (case.remade or case.drifted):
+        return None
+    if not case.remade and not case.compared.contested and not case.compared.reordered:
+        return None
+    managers = case.compared.owners.among(case.compared.contested)
+    by = f" by {', '.join(managers)}" if managers else ""
+    what = "deleted and made again" if case.remade else "changed"
+    return Refused(
+        case.key,
+        RefusalCause.DRIFTED,
+        f"{case.key} was {what}{by} since we wrote it, and Git changes it too; a human says which side wins: put the "
+        "live values into Git, or undo the change in the cluster, or accept it for Git",
+        managers,
+        case.compared.fields(),
+    )
+
+
+def _may_take(case: Case, conflicts: Mapping[str, tuple[Path, ...]]) -> bool:
+    named = {name.strip() for name in case.manifest.annotations.get(ADOPT_ANNOTATION, "").split(",")}
+    return conflicts.keys() <= named and (case.git_wins or not case.owned_before)
+
+
+def _conflict_refusal(case: Case, conflicts: Mapping[str, tuple[Path, ...]]) -> Refused:
+    owned = "; ".join(
+        f'"{manager}" owns {", ".join(shown(path) for path in paths)}' for manager, paths in conflicts.items()
+    )
+    if case.owned_before:
+        way_out = (
+            f"we have owned the object before, so {ADOPT_ANNOTATION} alone does not force it: put the live values "
+            "into Git, or undo the other's change"
+        )
+    else:
+        way_out = f"to take these fields over, set {ADOPT_ANNOTATION}: {','.join(conflicts)} on the manifest"
+    return Refused(
+        case.key,
+        RefusalCause.CONFLICT,
+        f"{case.key} conflicts with other field managers: {owned}; {way_out}",
+        tuple(conflicts),
+        case.compared.fields(),
+    )
+
+
+def _adopt(case: Case, ownership: Ownership) -> Adopt:
+    return Adopt(
+        case.key,
+        case.compared.body,
+        case.digest,
+        uid_of(case.live),
+        resource_version(case.live),
+        case.compared.shared_with,
+        ownership,
+        _notes(case),
+    )
+
+
+def _update(case: Case, ownership: Ownership) -> Update:
+    union, names = _union(case)
+    return Update(
+        case.key,
+        case.compared.body,
+        case.digest,
+        uid_of(case.live),
+        resource_version(case.live),
+        case.compared.fields(),
+        case.compared.touch(),
+        ownership,
+        case.compared.shared_with,
+        union_body=union,
+        entries_that_go=names,
+        notes=_notes(case),
+    )
+
+
+def _notes(case: Case) -> tuple[str, ...]:
+    """What stays in spite of Git, now or later, because another manager owns it too."""
+    notes = []
+    conflicting = {path for paths in case.compared.conflicts().values() for path in paths}
+    for manager in case.compared.shared_with:
+        kept = [
+            p for p in case.compared.wanted if manager in case.compared.owners.of(p) and p not in conflicting
+        ]
+        if kept:
+            fields = ", ".join(shown(path) for path in kept)
+            notes.append(f'"{manager}" owns {fields} too: dropping it from Git later does not remove it')
+    for path in case.compared.staying:
+        others = ", ".join(case.compared.owners.of(path))
+        notes.append(f"{shown(path)} is dropped from Git but stays: {others} owns it too")
+    return tuple(notes)
+
+
+def _union(case: Case) -> tuple[JsonObject | None, tuple[str, ...]]:
+    """For a MachineConfiguration that drops policy of ours: the desired policy together with what goes, and names."""
+    going = case.compared.going
+    if case.key.kind is not Kind.MACHINE_CONFIGURATION or not going:
+        return None, ()
+    union = case.compared.body
+    for path in going:
+        union = with_value(union, path, case.compared.there[path])
+    digest = applied_digest(case.key.kind, case.key.name, union)
+    union = with_value(union, ("metadata", "annotations", APPLIED_ANNOTATION), digest)
+    return union, tuple(dict.fromkeys(_policy_name(path, case) for path in going))
+
+
+def _policy_name(path: Path, case: Case) -> str:
+    item = item_of(path)
+    named = item if item is not None and value_at(case.compared.body, item) is ABSENT else path
+    return shown(named).removeprefix("spec.nodeDisruptionPolicy.")
+
+
+def _kept(manifest: Manifest, live: JsonObject) -> JsonObject:
+    if manifest.key.kind is not Kind.MACHINE_CONFIG:
+        return manifest.body
+    return keep_live_encoding(manifest.body, live)
