@@ -49,9 +49,16 @@ class Redactor:
         for secret in sorted(set(secrets)):
             for needle, size in needles(secret):
                 sizes[needle] = min(size, sizes.get(needle, size))
-        self._by_beginning: dict[str, list[tuple[str, int]]] = {}
-        for needle in sorted(sizes, key=lambda found: (-len(found), found)):
-            self._by_beginning.setdefault(needle[:SHORTEST], []).append((needle, sizes[needle]))
+        by_beginning: dict[str, dict[int, dict[str, int]]] = {}
+        for needle, size in sizes.items():
+            by_length = by_beginning.setdefault(needle[:SHORTEST], {})
+            by_length.setdefault(len(needle), {})[needle] = size
+        self._by_beginning = {
+            beginning: sorted(by_length.items(), reverse=True)
+            for beginning, by_length in by_beginning.items()
+        }
+        """Needles by their first letters, then by length, the longest first. Thousands of tokens may begin alike, but
+        they have few lengths."""
 
     @classmethod
     def of(cls, sensitive: Sensitive, bodies: Iterable[JsonObject]) -> Redactor:
@@ -82,18 +89,26 @@ class Redactor:
         starts = [i for i in range(len(text) - SHORTEST + 1) if text[i : i + SHORTEST] in beginnings]
         span: tuple[int, int, int] | None = None
         for start in starts:
-            for needle, size in beginnings[text[start : start + SHORTEST]]:
-                if text.startswith(needle, start):
-                    end = start + len(needle)
-                    if span is not None and start < span[1]:
-                        span = (span[0], max(end, span[1]), max(size, span[2]))
-                    else:
-                        if span is not None:
-                            yield span
-                        span = (start, end, size)
-                    break
+            found = self._longest_at(text, start)
+            if found is None:
+                continue
+            end, size = found
+            if span is not None and start < span[1]:
+                span = (span[0], max(end, span[1]), max(size, span[2]))
+            else:
+                if span is not None:
+                    yield span
+                span = (start, end, size)
         if span is not None:
             yield span
+
+    def _longest_at(self, text: str, start: int) -> tuple[int, int] | None:
+        """End and size of the longest needle that begins here."""
+        for length, sizes in self._by_beginning[text[start : start + SHORTEST]]:
+            size = sizes.get(text[start : start + length])
+            if size is not None:
+                return start + length, size
+        return None
 
     def redact_json(self, value: Any) -> Any:
         """A copy of a JSON value with every string redacted, keys included; a number that is a secret becomes a marker."""
