@@ -9,6 +9,7 @@ from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from gitops_mc.core.ignition import resolve_contents
 from gitops_mc.core.manifests.documents import Document, read_documents
 from gitops_mc.core.manifests.envelope import check_envelope, kind_of
 from gitops_mc.core.manifests.flaws import Flaw, Path
@@ -28,6 +29,8 @@ class Parsed:
     chunk: Chunk
     base: Path
     """Path of the object in its document: `()`, or `("items", n)` in a list."""
+    local: bool = False
+    """Whether it takes contents from other files; it is then still as written, else contents are resolved."""
 
     def places(self, file: str) -> Places:
         return Places(file, self.chunk, self.base)
@@ -106,7 +109,16 @@ def _parsed(chunk: Chunk, base: Path, value: JsonObject, flaws: list[Flaw]) -> P
         flaws.append(flaw_at(chunk, base, kind))
         return None
     body = check_envelope(value, kind, lambda finding: flaws.append(flaw_at(chunk, base, finding)))
-    return Parsed(kind, body, chunk, base)
+    if kind is not Kind.MACHINE_CONFIG:
+        return Parsed(kind, body, chunk, base)
+    asked: list[str] = []
+    resolved, findings = resolve_contents(body, asked.append)
+    if asked:
+        return Parsed(kind, body, chunk, base, local=True)
+    for found in findings:
+        finding = Finding(found.path, found.rule, found.message, found.hint)
+        flaws.append(flaw_at(chunk, base, finding))
+    return Parsed(kind, resolved, chunk, base)
 
 
 def flaw_at(chunk: Chunk, base: Path, finding: Finding) -> Flaw:
