@@ -163,7 +163,8 @@ def _state(data: bytes, path: Path) -> JsonObject:
     state = envelope.get("state")
     if written != FORMAT or not isinstance(state, dict):
         raise MemoryStoreError(f"the state file {path} is damaged: no state in it", hint=_NOT_FIRST_CONTACT)
-    if envelope.get("checksum") != _checksum(state):
+    checksum = _checksum(state)
+    if not checksum or envelope.get("checksum") != checksum:
         raise MemoryStoreError(
             f"the state file {path} is damaged or was edited by hand: its checksum differs",
             hint=_NOT_FIRST_CONTACT,
@@ -172,7 +173,7 @@ def _state(data: bytes, path: Path) -> JsonObject:
 
 
 def _checksum(state: JsonObject) -> str:
-    """`""`, equal to no checksum, for what `save` could not have written (NaN, half a surrogate pair)."""
+    """`""` for what `save` could not have written (NaN, half a surrogate pair)."""
     try:
         return f"sha256:{digest_of(state)}"
     except ValueError:
