@@ -174,10 +174,12 @@ def disruption_of(before: Effective, after: Effective, policy: Policy) -> Disrup
 
 
 def describe(disruption: Disruption, *, most: int = 3) -> str:
-    """A short text for people: what happens, and the causes that decide it (at most `most`, then their number)."""
+    """A short text for people: what happens, each action told once, and the causes that decide it (at most `most`, then
+    the number of the others).
+    """
     if not disruption.causes:
         return "no change"
-    what = ", ".join(str(action) for action in disruption.actions)
+    what = ", ".join(str(action) for action in dict.fromkeys(disruption.actions))
     deciding = [c for c in disruption.causes if set(c.actions) & set(disruption.actions)]
     shown = "; ".join(str(cause) for cause in deciding[:most])
     more = f"; and {len(deciding) - most} more" if len(deciding) > most else ""
