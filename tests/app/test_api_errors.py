@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+
 from gitops_mc.app.api_errors import PatchTests, error_of, object_of, status_of
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.errors import (
@@ -29,8 +31,14 @@ REQUEST = Request("PATCH", "/apis/x/v1/things/a")
 GENERAL = "the server rejected our request due to an error in our request"
 
 
-def status(code: int, reason: str | None, message: str = "said", **details: object) -> Response:
-    body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "code": code}
+def status(code: int, reason: str | None, message: str = "said", **details: Any) -> Response:
+    body: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "code": code,
+    }
     body |= {"reason": reason, "message": message, "details": details}
     return Response(code, json.dumps(body).encode(), {"content-type": "application/json"})
 
@@ -41,7 +49,7 @@ def error(response: Response, tests: PatchTests = PatchTests.NONE) -> ApiError:
     return found
 
 
-CONFLICT = {
+CONFLICT: dict[str, Any] = {
     "causes": [
         {
             "reason": "FieldManagerConflict",
@@ -51,7 +59,9 @@ CONFLICT = {
         {"reason": "FieldManagerConflict", "message": 'conflict with "a \\"b\\""', "field": ".spec.b"},
     ]
 }
-INVALID = {"causes": [{"reason": "FieldValueInvalid", "message": "Invalid value: 3", "field": "spec.a"}]}
+INVALID: dict[str, Any] = {
+    "causes": [{"reason": "FieldValueInvalid", "message": "Invalid value: 3", "field": "spec.a"}]
+}
 
 
 @pytest.mark.parametrize(
@@ -74,7 +84,9 @@ INVALID = {"causes": [{"reason": "FieldValueInvalid", "message": "Invalid value:
         (status(503, "ServiceUnavailable"), ServerError),
         (status(504, "Timeout"), ServerError),
         (
-            status(500, None, "failed to create typed patch object (/a; x/v1, Kind=T): .spec.b: not declared"),
+            status(
+                500, None, "failed to create typed patch object (/a; x/v1, Kind=T): .spec.b: not declared"
+            ),
             MalformedApplyError,
         ),
     ],
@@ -139,7 +151,7 @@ def test_without_a_test_in_the_patch_the_same_answer_is_invalid() -> None:
     ],
 )
 def test_retry_after_is_read_in_every_spelling(
-    headers: dict[str, str], details: dict[str, int], seconds: float | None
+    headers: dict[str, str], details: dict[str, Any], seconds: float | None
 ) -> None:
     answer = status(429, "TooManyRequests", **details)
     assert error(Response(429, answer.body, headers)).retry_after == seconds
@@ -160,7 +172,8 @@ def test_a_proxys_error_page_is_told_from_the_apis_word(code: int, kind: type[Ap
 
 def test_a_proxys_404_is_not_absence() -> None:
     assert isinstance(
-        error_of("edge-01", REQUEST, Response(404, HTML, {"content-type": "text/html"}), NOW), UnreachableError
+        error_of("edge-01", REQUEST, Response(404, HTML, {"content-type": "text/html"}), NOW),
+        UnreachableError,
     )
 
 
@@ -174,11 +187,19 @@ def test_a_redirect_to_a_login_page_is_no_answer_and_its_query_is_not_shown() ->
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b'{"kind":"Pool","spec":{"a', b"<html>log in</html>", b"[1,2]", b"null", b'{"a":' * 200_000, b"\xff\xfe"],
+    [
+        b"",
+        b'{"kind":"Pool","spec":{"a',
+        b"<html>log in</html>",
+        b"[1,2]",
+        b"null",
+        b'{"a":' * 200_000,
+        b"\xff\xfe",
+    ],
     ids=["empty", "cut short", "login page", "list", "null", "absurdly nested", "not text"],
 )
 def test_a_good_status_with_anything_but_an_object_is_no_answer(body: bytes) -> None:
-    with pytest.raises(UnreachableError, match="edge-01: PATCH .* does not come from a Kubernetes API"):
+    with pytest.raises(UnreachableError, match=r"edge-01: PATCH .* does not come from a Kubernetes API"):
         object_of("edge-01", REQUEST, Response(200, body))
 
 
