@@ -1,7 +1,8 @@
 """Shapes and validation rules of the machine kinds (group machineconfiguration.alauda.io).
 
 The facts are those of the CRDs that the machine-config plugin installs: which fields there are, which lists are maps
-and by what key, limits, and the rules with the messages a user gets to read.
+and by what key, limits, and the rules with the messages a user gets to read. Left out is one rule on the history of a
+value: that a pool synchronizer's observedGeneration must not move backwards.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from gitops_mc.sandbox.apiserver.schema import (
 )
 
 _UNIT_SUFFIX = re.compile(
-    r"\.(service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope)$"
+    r"\.(service|socket|device|mount|automount|swap|target|path|timer|snapshot|slice|scope)\Z"
 )
 _UNIT_NAME = re.compile(r"^[a-zA-Z0-9:._\\-]+\..")
 _UNIT_CHECKS = (
@@ -86,9 +87,10 @@ def _policy(types: tuple[str, ...], most: int) -> Schema:
     )
 
 
+_CONDITION_TYPE = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"
 CONDITION = struct(
     "lastTransitionTime message reason status type",
-    type=Schema(type="string", max_length=316),
+    type=Schema(type="string", max_length=316, pattern=_CONDITION_TYPE),
     status=Schema(type="string", enum=("True", "False", "Unknown")),
     reason=Schema(
         type="string", max_length=1024, min_length=1, pattern="^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"

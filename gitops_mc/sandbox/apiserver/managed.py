@@ -1,4 +1,4 @@
-"""Field ownership: `metadata.managedFields` read and written, and what update and apply do with it."""
+"""Field ownership: `metadata.managedFields` read and written, and what create, update and patch do with it."""
 
 from __future__ import annotations
 
@@ -7,26 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request
-from gitops_mc.sandbox.apiserver.fieldsets import (
-    Node,
-    decode,
-    difference,
-    encode,
-    intersection,
-    paths,
-    union,
-)
-from gitops_mc.sandbox.apiserver.resources import Resource
-from gitops_mc.sandbox.apiserver.schema import Schema, undeclared
-from gitops_mc.sandbox.apiserver.typed import (
-    MISSING,
-    compare,
-    field_set,
-    merge,
-    remove,
-    with_named_members,
-)
+from gitops_mc.sandbox.apiserver.fieldsets import Node, decode, difference, encode, intersection, union
+from gitops_mc.sandbox.apiserver.schema import Schema
+from gitops_mc.sandbox.apiserver.typed import compare
 
 Operation: TypeAlias = Literal["Apply", "Update"]
 
@@ -77,8 +60,7 @@ class Actor:
         return ManagerKey(self.manager, operation, self.subresource, self.api_version)
 
 
-BEFORE_FIRST_APPLY = "before-first-apply"
-_OWNABLE_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "generateName")
+OWNABLE_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "generateName")
 
 
 def read(obj: dict[str, Any]) -> Managers:
@@ -149,14 +131,14 @@ def _timeless(metadata: dict[str, Any]) -> list[dict[str, Any]]:
     return sorted(entries, key=lambda e: (e["operation"], e["manager"], e.get("subresource", "")))
 
 
-def _ownable(obj: dict[str, Any]) -> dict[str, Any]:
+def ownable(obj: dict[str, Any]) -> dict[str, Any]:
     """An object without what nobody owns: identity, and what the server makes."""
     metadata = obj.get("metadata") or {}
-    kept = {key: metadata[key] for key in _OWNABLE_METADATA if key in metadata}
+    kept = {key: metadata[key] for key in OWNABLE_METADATA if key in metadata}
     return {k: v for k, v in obj.items() if k not in ("apiVersion", "kind", "metadata")} | {"metadata": kept}
 
 
-def _reduced(
+def reduced(
     managers: Managers, but: ManagerKey | None, taken: Node, removed: Node
 ) -> dict[ManagerKey, Owned]:
     """Managers without the fields that another one has changed or that are gone."""
@@ -171,7 +153,7 @@ def _reduced(
     return result
 
 
-def _stripped(fields: Node) -> Node:
+def stripped(fields: Node) -> Node:
     """Ownership without the membership of `metadata` itself."""
     metadata = {k: v for k, v in fields.get("f:metadata", {}).items() if k != "."}
     rest = {k: v for k, v in fields.items() if k != "f:metadata"}
@@ -195,131 +177,11 @@ def after_update(
 def _after_change(
     old: dict[str, Any], new: dict[str, Any], schema: Schema, managers: Managers, actor: Actor
 ) -> Managers:
-    added, modified, removed = compare(_ownable(old), _ownable(new), schema)
+    added, modified, removed = compare(ownable(old), ownable(new), schema)
     taken = union(modified, added)
-    result = _reduced(managers, None, taken, removed)
-    if mine := _stripped(taken):
+    result = reduced(managers, None, taken, removed)
+    if mine := stripped(taken):
         key = actor.key("Update")
         had = result[key].fields if key in result else {}
         result[key] = Owned(union(had, mine), actor.time)
     return result
-
-
-def ignored(resource: Resource, subresource: str) -> str:
-    """The top-level field that a write to this (sub)resource neither changes nor owns; `""` for none."""
-    if subresource == "status":
-        return "f:spec"
-    return "f:status" if resource.has_status else ""
-
-
-def applied(body: bytes, resource: Resource, namespace: str) -> dict[str, Any]:
-    """The object in the body of an apply. A field outside the schema is refused, not pruned: 500, as measured."""
-    try:
-        obj = json.loads(body)
-    except ValueError as error:
-        raise bad_request(f"error decoding YAML: {error}") from error
-    if not isinstance(obj, dict):
-        raise bad_request("error decoding YAML: not an object")
-    faults = list(undeclared(obj, resource.schema))
-    if faults:
-        name = (obj.get("metadata") or {}).get("name", "")
-        text = faults[0] if len(faults) == 1 else "\n  ".join(["errors:", *faults])
-        raise StatusError(
-            500,
-            None,
-            f"failed to create typed patch object ({namespace}/{name}; {resource.api_version}, "
-            f"Kind={resource.kind}): {text}",
-        )
-    return obj
-
-
-def after_first_apply(body: dict[str, Any], schema: Schema, actor: Actor, ignore: str) -> Managers:
-    """Ownership of an object that an apply creates."""
-    mine = _without(field_set(_ownable(body), schema), ignore)
-    return {actor.key("Apply"): Owned(_stripped(mine), actor.time)} if mine else {}
-
-
-def _without(fields: Node, ignore: str) -> Node:
-    return {k: v for k, v in fields.items() if k != ignore} if ignore else fields
-
-
-def after_apply(
-    live: dict[str, Any],
-    body: dict[str, Any],
-    schema: Schema,
-    actor: Actor,
-    ignore: str,
-    *,
-    force: Literal["taken", "asked"],
-) -> tuple[dict[str, Any], Managers]:
-    """The merged object and its ownership. Raises the conflict, unless its fields are to be `taken`."""
-    managers, me = dict(read(live)), actor.key("Apply")
-    if not managers:
-        before = Actor(BEFORE_FIRST_APPLY, actor.api_version, "", actor.time)
-        managers = dict(after_create(live, schema, {}, before))
-    last = managers.get(me)
-    mine = _without(_stripped(field_set(_ownable(body), schema)), ignore)
-    former = dict(managers)
-    managers[me] = Owned(mine, actor.time if last is None or last.fields != mine else last.time)
-    current = _ownable(live)
-    merged = merge(current, _ownable(body), schema)
-    merged = {} if merged is MISSING else merged
-    if last is not None:
-        merged = _pruned(merged, managers, last.fields, schema)
-    added, modified, removed = (_without(fields, ignore) for fields in compare(current, merged, schema))
-    taken = union(modified, added)
-    if force == "asked":
-        _refuse_conflicts(managers, me, taken)
-    result = _reduced(managers, me, taken, removed)
-    if not mine:
-        result.pop(me, None)
-    if me in result and (added or modified or removed or _fields(result) != _fields(former)):
-        result[me] = Owned(mine, actor.time)
-    return _joined(live, merged), result
-
-
-def _fields(managers: Managers) -> dict[ManagerKey, Node]:
-    return {key: owned.fields for key, owned in managers.items()}
-
-
-def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """The merged fields back in an object with the live one's identity; empty metadata and nulls where none may stand are dropped."""
-    metadata = {k: v for k, v in live["metadata"].items() if k not in _OWNABLE_METADATA}
-    metadata |= {k: v for k, v in (merged.get("metadata") or {}).items() if v}
-    rest = {k: v for k, v in merged.items() if k != "metadata" and v is not None}
-    return {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata} | rest
-
-
-def _pruned(merged: dict[str, Any], managers: Managers, last: Node, schema: Schema) -> dict[str, Any]:
-    """Without what the applier applied last time, not this time, and nobody else owns."""
-    pruned = remove(merged, with_named_members(last, schema), schema) or {}
-    everything = with_named_members(field_set(merged, schema), schema)
-    owned: Node = {}
-    for row in managers.values():
-        owned = union(owned, row.fields)
-    kept = union(with_named_members(field_set(pruned, schema), schema), with_named_members(owned, schema))
-    pruned = remove(merged, difference(everything, kept), schema) or {}
-    left = with_named_members(field_set(pruned, schema), schema)
-    dropped = intersection(difference(everything, left), with_named_members(last, schema))
-    found: dict[str, Any] = remove(merged, dropped, schema) or {}
-    return found
-
-
-def _refuse_conflicts(managers: Managers, me: ManagerKey, taken: Node) -> None:
-    found = [
-        (key, path)
-        for key in sorted(managers, key=ManagerKey.sort_key)
-        if key != me
-        for path in paths(intersection(managers[key].fields, taken))
-    ]
-    if not found:
-        return
-    causes = [Cause("FieldManagerConflict", path, f"conflict with {key}") for key, path in found]
-    if len(found) == 1:
-        text = f"Apply failed with 1 conflict: conflict with {found[0][0]}: {found[0][1]}"
-    else:
-        lines = []
-        for key in dict.fromkeys(key for key, _ in found):
-            lines += [f"conflicts with {key}:", *(f"- {path}" for other, path in found if other == key)]
-        text = f"Apply failed with {len(found)} conflicts: " + "\n".join(lines)
-    raise StatusError(409, "Conflict", text, causes=causes)

@@ -51,7 +51,7 @@ def list_objects(store: Store, target: Target, request: Request, query: Mapping[
         rows: Sequence[tuple[Key, Stored]] = store.snapshot(resource, version)
         rows = rows[bisect_right(rows, after, key=lambda row: row[0]) :]
     else:
-        rows = list(_selected(store, target, query))
+        rows = list(selected(store, target, query))
     page, left = (rows[:limit], rows[limit:]) if limit else (rows, ())
     metadata: dict[str, str | int] = {"resourceVersion": str(version)}
     if left:
@@ -70,7 +70,7 @@ def list_objects(store: Store, target: Target, request: Request, query: Mapping[
     return Response(200, head[:-1] + b',"items":[' + b",".join(items) + b"]}", JSON_HEADERS)
 
 
-def _selected(store: Store, target: Target, query: Mapping[str, str]) -> Iterator[tuple[Key, Stored]]:
+def selected(store: Store, target: Target, query: Mapping[str, str]) -> Iterator[tuple[Key, Stored]]:
     table = store.table(target.resource)
     label_text, field_text = query.get("labelSelector", ""), query.get("fieldSelector", "")
     if not label_text and not field_text:
@@ -103,6 +103,9 @@ def _read_token(token: str) -> tuple[int, Key]:
         raise bad_request("continue key is not valid: illegal base64 or JSON") from error
 
 
+_INITIAL_END = {"k8s.io/initial-events-end": "true"}
+
+
 def open_watch(
     store: Store, target: Target, request: Request, query: Mapping[str, str], now: Callable[[], datetime]
 ) -> Watch:
@@ -129,9 +132,12 @@ def open_watch(
         clock=now(),
     )
     since = _number(query, "resourceVersion")
-    if since == 0:
-        watch.pending = [watch.line("ADDED", stored) for _, stored in _selected(store, target, query)]
+    initial = query.get("sendInitialEvents") in ("1", "true")
+    if since == 0 or initial:
+        watch.pending = [watch.line("ADDED", stored) for _, stored in selected(store, target, query)]
         watch.sent = store.version
+        if initial:
+            watch.pending.append(watch.bookmark(_INITIAL_END))
     elif since < store.compacted:
         watch.pending = [error_line(f"too old resource version: {since} ({store.compacted})")]
         watch.closed = True

@@ -100,6 +100,8 @@ def check_identity(obj: dict[str, Any], target: Target) -> None:
             f"the API version in the data ({obj.get('apiVersion')}, {obj.get('kind')}) does not match the expected "
             f"API version ({resource.api_version}, {resource.kind})"
         )
+    for key in ("labels", "annotations"):
+        _check_strings(metadata.get(key) or {}, key, resource)
     name = metadata.get("name") or ""
     if target.name and name != target.name:
         raise bad_request(
@@ -109,6 +111,14 @@ def check_identity(obj: dict[str, Any], target: Target) -> None:
     if namespace and namespace != target.namespace:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _check_strings(values: Any, key: str, resource: Resource) -> None:
+    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
+            f"unmarshal into Go struct field ObjectMeta.metadata.{key} of type string"
         )
 
 

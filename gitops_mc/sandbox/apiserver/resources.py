@@ -46,9 +46,9 @@ class Generation(Enum):
     ALL_BUT_METADATA = "all but metadata and status"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Resource:
-    """One row. `schema` of a built-in kind declares only what matters for merging."""
+    """One row; each is equal to itself alone. `schema` of a built-in kind declares only what matters for merging."""
 
     api_version: str
     kind: str
@@ -82,6 +82,11 @@ class Resource:
     @cached_property
     def namespaced(self) -> bool:
         return self.scope is Scope.NAMESPACED
+
+    @cached_property
+    def unconditional_update(self) -> bool:
+        """Whether a PUT may leave out the resourceVersion. It may not for custom resources, leases and budgets."""
+        return self.built_in and self.plural not in ("leases", "poddisruptionbudgets")
 
     @cached_property
     def selectable(self) -> tuple[str, ...]:

@@ -144,6 +144,8 @@ def open_struct(**fields: Schema) -> Schema:
 
 def prune(value: Any, schema: Schema) -> Any:
     """`value` without fields that are not declared. Returns the same object when there is nothing to take away."""
+    if schema.type == "any":
+        return value
     if isinstance(value, dict):
         return _prune_map(value, schema)
     if isinstance(value, list) and schema.items is not None:
@@ -153,8 +155,6 @@ def prune(value: Any, schema: Schema) -> Any:
 
 
 def _prune_map(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
-    if schema.type == "any":
-        return value
     result, changed = {}, False
     for key, item in value.items():
         child = schema.child(key)

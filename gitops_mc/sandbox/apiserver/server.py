@@ -24,6 +24,7 @@ from gitops_mc.sandbox.apiserver.answers import (
 from gitops_mc.sandbox.apiserver.requests import Target, object_in, target_of, verb_of
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource, Where
 from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Store, Watch
+from gitops_mc.sandbox.apiserver.writing import Writing
 
 ADMIN_TOKEN = "admin"  # noqa: S105  # opens an embedded server of tests and demos, nothing else
 _NAMESPACES = ("cpaas-system", "default", "kube-system")
@@ -153,8 +154,6 @@ class ApiServer:
                 return reads.list_objects(self._store, target, request, query)
             case "get" | "watch":
                 return reads.open_watch(self._store, target, request, query, self._now)
-            case "deletecollection":
-                raise method_not_allowed()
             case _:
                 return self._write(request, target, query, user, verb)
 
@@ -187,11 +186,10 @@ class ApiServer:
     def _write(
         self, request: Request, target: Target, query: Mapping[str, str], user: User, verb: str
     ) -> Response:
-        writing = writes.Writing(
+        writing = Writing(
             store=self._store,
             cluster=self.cluster,
             log=self._log,
-            count=lambda: self._store.version,
             user=user,
             now=self._now(),
             target=target,

@@ -67,6 +67,9 @@ def partial(obj: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+WriteVerb: TypeAlias = Literal["create", "update", "patch", "apply", "delete"]
+
+
 @dataclass(frozen=True, slots=True)
 class AcceptedWrite:
     """A write that was persisted. Dry runs, refused writes and writes that changed nothing leave none."""
@@ -76,7 +79,7 @@ class AcceptedWrite:
     time: datetime
     user: str
     manager: str
-    verb: Literal["create", "update", "patch", "apply", "delete"]
+    verb: WriteVerb
     resource: str
     """Plural name and group: `machineconfigs.machineconfiguration.alauda.io`, `nodes`."""
     namespace: str
@@ -207,7 +210,7 @@ class Watch:
             self.clock = now
         elif self._bookmark_due(now):
             self.clock, self.sent = now, self.store.version
-            lines = [self._bookmark()]
+            lines = [self.bookmark()]
         return tuple(lines)
 
     def close(self) -> None:
@@ -255,12 +258,12 @@ class Watch:
         body = stored.body() if self.form == "object" else stored.partial()
         return b'{"type":"' + kind.encode() + b'","object":' + body + b"}\n"
 
-    def _bookmark(self) -> bytes:
-        obj = {
-            "kind": self.resource.kind,
-            "apiVersion": self.resource.api_version,
-            "metadata": {"resourceVersion": str(self.store.version)},
-        }
+    def bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
+        """A line that says how far the watch has come."""
+        metadata: dict[str, Any] = {"resourceVersion": str(self.store.version)}
+        if annotations:
+            metadata["annotations"] = annotations
+        obj = {"kind": self.resource.kind, "apiVersion": self.resource.api_version, "metadata": metadata}
         return encode({"type": "BOOKMARK", "object": obj}) + b"\n"
 
 

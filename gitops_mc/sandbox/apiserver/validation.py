@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from gitops_mc.sandbox.apiserver.answers import Cause
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema
 
+_SECTIONS = ("spec", "status")
 _UNCHECKED = Cause(
     "FieldValueInvalid",
     "<nil>",
@@ -19,23 +21,39 @@ _UNCHECKED = Cause(
 )
 
 
-def problems(obj: dict[str, Any], resource: Resource) -> list[Cause]:
-    """What is wrong, in the order and the words of a real server. Built-in kinds are checked for types only."""
+def problems(obj: dict[str, Any], live: dict[str, Any] | None, resource: Resource) -> list[Cause]:
+    """What is wrong, in the order and the words of a real server. What is as it is in `live` has been checked then.
+
+    Built-in kinds are checked for types only, and of what is declared.
+    """
     schema = resource.schema
-    found = [
-        cause
-        for key in ("spec", "status", "metadata")
-        if key in schema.fields
-        for cause in _member(obj, key, schema)
+    changed = [
+        key for key in _SECTIONS if key in schema.fields and (live is None or obj.get(key) != live.get(key))
     ]
+    found = [cause for key in changed for cause in _member(obj, key, schema)]
     if found:
-        return [*found, _UNCHECKED] if _has_checks(schema) else found
+        return [*found, _UNCHECKED] if _declares_checks(resource) else found
     return [
-        cause
-        for key in ("spec", "status")
-        if key in schema.fields and key in obj
-        for cause in _failed_checks(obj[key], schema.fields[key], key)
+        cause for key in changed if key in obj for cause in _failed_checks(obj[key], schema.fields[key], key)
     ]
+
+
+_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
+_LABEL_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+
+
+def label_problems(labels: dict[str, str]) -> Iterator[Cause]:
+    """Values that no label may have. Keys are not looked at."""
+    for key in sorted(labels):
+        if len(labels[key]) > 63:
+            yield Cause("FieldValueTooLong", "metadata.labels", "Too long: may not be more than 63 bytes")
+        elif not _LABEL_VALUE.fullmatch(labels[key]):
+            message = f"Invalid value: {json.dumps(labels[key])}: {_LABEL_RULE}"
+            yield Cause("FieldValueInvalid", "metadata.labels", message)
 
 
 def _member(obj: dict[str, Any], key: str, schema: Schema) -> Iterator[Cause]:
@@ -43,6 +61,11 @@ def _member(obj: dict[str, Any], key: str, schema: Schema) -> Iterator[Cause]:
         yield from _shape(obj[key], schema.fields[key], key)
     elif key in schema.required:
         yield Cause("FieldValueRequired", key, "Required value")
+
+
+@cache
+def _declares_checks(resource: Resource) -> bool:
+    return _has_checks(resource.schema)
 
 
 def _has_checks(schema: Schema | None) -> bool:
@@ -71,6 +94,8 @@ def _of_type(value: Any, schema: Schema) -> bool:
 
 
 def _shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
+    if schema.type == "any":
+        return
     if value is None and schema.nullable:
         return
     if not _of_type(value, schema):
@@ -134,7 +159,7 @@ def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
             f'Invalid value: "{value}": {path} in body should be at least {schema.min_length} chars long'
         )
         yield Cause("FieldValueInvalid", path, message)
-    if schema.pattern is not None and re.search(schema.pattern, value) is None:
+    if schema.pattern is not None and _mismatch(schema.pattern, value):
         message = f"Invalid value: {json.dumps(value)}: {path} in body should match '{schema.pattern}'"
         yield Cause("FieldValueInvalid", path, message)
     if schema.minimum is not None and value < schema.minimum:
@@ -142,6 +167,11 @@ def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
             f"Invalid value: {value}: {path} in body should be greater than or equal to {schema.minimum}"
         )
         yield Cause("FieldValueInvalid", path, message)
+
+
+def _mismatch(pattern: str, value: str) -> bool:
+    """Whether the pattern does not match; its `$` is the very end, as in Go."""
+    return re.search(pattern.removesuffix("$") + r"\Z", value) is None
 
 
 def _failed_checks(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
