@@ -28,6 +28,7 @@ from gitops_mc.core.model import (
     sorted_problems,
 )
 from gitops_mc.core.policy import FleetPolicy
+from gitops_mc.core.rules import check
 
 __all__ = ["Cache", "DesiredState", "SourceFile", "is_manifest_path", "load"]
 
@@ -81,6 +82,8 @@ def load(files: Sequence[SourceFile], *, cache: Cache) -> DesiredState:
         candidates = [c for scope in homes if scope in by_scope for c in by_scope[scope]]
         manifests = _manifests(name, candidates, problems)
         clusters.append(DesiredCluster(name, manifests, content_of(manifests), (), labels))
+    if not repository.unread:
+        problems.extend(problem for cluster in clusters for problem in check(cluster, fleet.policy))
     found = sorted_problems(problems)
     return DesiredState(
         policy=fleet.policy,
@@ -122,7 +125,7 @@ def _manifests(cluster: str, candidates: list[Candidate], problems: list[Problem
     problems.extend(conflicts(cluster, own, shared))
     found: dict[ResourceKey, Manifest] = {}
     for candidate in candidates:
-        manifest = for_cluster(candidate, cluster, problems)
+        manifest = for_cluster(candidate, cluster)
         found.setdefault(manifest.key, manifest)
     return tuple(found[key] for key in sorted(found))
 

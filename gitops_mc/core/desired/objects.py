@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 from gitops_mc.core.desired.layout import Home
 from gitops_mc.core.desired.repository import LINK, Fault, Repository, SourceFile
 from gitops_mc.core.ignition import resolve_contents
 from gitops_mc.core.manifests import Cache, Parsed, read_manifests
+from gitops_mc.core.manifests.documents import MAX_BYTES
 from gitops_mc.core.manifests.positions import Places
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
@@ -28,9 +28,6 @@ from gitops_mc.core.model import (
     labels_of,
     metadata,
 )
-
-MODULE_CLUSTER_RULE: Final = "module-cluster-label"
-MODULE_NAME_RULE: Final = "module-name-label"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def read_home(
         return
     parsed = cache.get(file.blob)
     if parsed is None:
-        data = repository.data(file)
+        data = repository.data(file, MAX_BYTES)
         if isinstance(data, Fault):
             problems.append(_unreadable(home, data))
             return
@@ -107,21 +104,24 @@ def _candidate(
     name = metadata(parsed.body).get("name")
     if parsed.kind is Kind.MODULE_INFO:
         name = labels_of(parsed.body).get(MODULE_LABEL)
+    candidate = Candidate(home.scope, parsed.kind, str(name), parsed.body, places, place)
+    if parsed.kind is Kind.MODULE_INFO:
+        problems.extend(_module_problems(candidate))
     if not isinstance(name, str) or not name:
-        if parsed.kind is Kind.MODULE_INFO:
-            problems.append(
-                Problem(
-                    places.nearest(("metadata", "labels")),
-                    MODULE_NAME_RULE,
-                    "metadata.labels",
-                    f"the label {MODULE_LABEL} is missing, so nobody knows which module this is",
-                    f"write {MODULE_LABEL}: <module>",
-                    home.scope,
-                )
-            )
         return None
-    candidate = Candidate(home.scope, parsed.kind, name, parsed.body, places, place)
     return _with_local_files(candidate, repository, problems) if parsed.local else candidate
+
+
+def _module_problems(candidate: Candidate) -> Iterator[Problem]:
+    """What a ModuleInfo must say where it stands; its other labels are the business of the rules."""
+    if not labels_of(candidate.body).get(MODULE_LABEL):
+        message = f"the label {MODULE_LABEL} is missing, so nobody knows which module this is"
+        yield candidate.problem(
+            ("metadata", "labels"), "module-name-label", message, f"write {MODULE_LABEL}: <module>"
+        )
+    if "name" not in metadata(candidate.body) and candidate.shared_set is None:
+        hint = "write name: <cluster>-temporary-name; the platform renames the object"
+        yield candidate.problem(("metadata",), "manifest-name", "metadata.name is missing", hint)
 
 
 def _with_local_files(candidate: Candidate, repository: Repository, problems: list[Problem]) -> Candidate:
@@ -155,11 +155,14 @@ def _value_at(body: JsonObject, path: tuple[str | int, ...]) -> object:
     return value
 
 
-def for_cluster(candidate: Candidate, cluster: str, problems: list[Problem]) -> Manifest:
-    """The manifest of one cluster. In a shared set a ModuleInfo is filled in; a disagreement is noted."""
+def for_cluster(candidate: Candidate, cluster: str) -> Manifest:
+    """The manifest of one cluster. In a shared set a ModuleInfo gets the label and the name that it may leave out."""
     body = candidate.body
-    if candidate.kind is Kind.MODULE_INFO:
-        body = _module_body(candidate, cluster, problems)
+    if candidate.kind is Kind.MODULE_INFO and candidate.shared_set is not None:
+        meta = metadata(body)
+        labels = {CLUSTER_LABEL: cluster, **labels_of(body)}
+        name = meta.get("name") or f"{cluster}-temporary-name"
+        body = {**body, "metadata": {**meta, "name": name, "labels": labels}}
     return Manifest(
         key=ResourceKey(cluster, candidate.kind, candidate.name),
         body=body,
@@ -167,41 +170,3 @@ def for_cluster(candidate: Candidate, cluster: str, problems: list[Problem]) -> 
         shared_set=candidate.shared_set,
         places=candidate.places,
     )
-
-
-def _module_body(candidate: Candidate, cluster: str, problems: list[Problem]) -> JsonObject:
-    meta = metadata(candidate.body)
-    label = labels_of(candidate.body).get(CLUSTER_LABEL)
-    path = ("metadata", "labels", CLUSTER_LABEL)
-    shared = candidate.shared_set is not None
-    if label is None and not shared:
-        problems.append(
-            candidate.problem(
-                path,
-                MODULE_CLUSTER_RULE,
-                f"the label {CLUSTER_LABEL} is missing",
-                f"write {CLUSTER_LABEL}: {cluster}",
-            )
-        )
-    elif label is not None and label != cluster:
-        where = f"{candidate.shared_set} is used by" if shared else "the folder says"
-        problems.append(
-            candidate.problem(
-                path,
-                MODULE_CLUSTER_RULE,
-                f"{CLUSTER_LABEL} says {label}, and {where} {cluster}",
-                "leave the label out: it is filled in" if shared else f"write {CLUSTER_LABEL}: {cluster}",
-                scope=ClusterScope(cluster),
-            )
-        )
-    if "name" not in meta and not shared:
-        hint = f"write name: {cluster}-temporary-name; the platform renames the object"
-        problems.append(candidate.problem(("metadata",), "manifest-name", "metadata.name is missing", hint))
-    if not shared:
-        return candidate.body
-    filled = {
-        **meta,
-        "labels": {**labels_of(candidate.body), CLUSTER_LABEL: label or cluster},
-        "name": meta.get("name") or f"{cluster}-temporary-name",
-    }
-    return {**candidate.body, "metadata": filled}

@@ -48,8 +48,11 @@ class Repository:
     def __post_init__(self) -> None:
         self.folders = frozenset(_folders(self.files))
 
-    def data(self, file: SourceFile) -> bytes | Fault:
-        """The content. One that was not handed in is a fault, and noted as wanted."""
+    def data(self, file: SourceFile, limit: int) -> bytes | Fault:
+        """The content, up to `limit` bytes. One that was not handed in is a fault, and noted as wanted."""
+        size = file.size if file.data is None else len(file.data)
+        if size > limit:
+            return Fault(f"{shown(file.path)} has {size} bytes, more than {limit}", "make it smaller")
         if file.data is not None:
             return file.data
         self.unread.add(file.path)
@@ -60,12 +63,7 @@ class Repository:
         found = self.follow(manifest.rpartition("/")[0], relative)
         if isinstance(found, Fault):
             return found
-        size = found.size if found.data is None else len(found.data)
-        if size > MAX_PAYLOAD_BYTES:
-            return Fault(
-                f"{shown(found.path)} has {size} bytes, more than {MAX_PAYLOAD_BYTES}", "make it smaller"
-            )
-        data = self.data(found)
+        data = self.data(found, MAX_PAYLOAD_BYTES)
         if isinstance(data, bytes) and data.startswith(LFS_POINTER):
             return Fault(
                 f"{shown(found.path)} is a Git LFS pointer, not the content",
@@ -117,7 +115,7 @@ class Repository:
         )
 
     def _target(self, link: SourceFile) -> str | Fault:
-        data = self.data(link)
+        data = self.data(link, MAX_PAYLOAD_BYTES)
         return data if isinstance(data, Fault) else data.decode("utf-8", "surrogateescape")
 
 

@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 from gitops_mc.core.manifests.flaws import Flaw
+from gitops_mc.core.manifests.pieces import as_utf8, pieces
 from gitops_mc.core.manifests.positions import Chunk, events, positions_of
 from gitops_mc.core.manifests.scalars import (
     TAG_PREFIX,
@@ -35,14 +36,11 @@ from gitops_mc.core.manifests.syntax import syntax_flaw
 from gitops_mc.core.model import Severity
 
 MAX_BYTES: Final = 16 * 1024 * 1024
-MAX_DOCUMENTS: Final = 10_000
 MAX_DEPTH: Final = 100
 MAX_ALIASED_NODES: Final = 100_000
 """Nodes that aliases may stand for in one document, however few bytes they take."""
 
-_SEPARATOR: Final = re.compile(rb"^---([^\n]*)\n?", re.MULTILINE)
 _FORCED: Final = re.compile(r"(?:&\S+\s+)?!\s")
-_BOM: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,64 +64,15 @@ def read_documents(data: bytes) -> Documents:
     if len(data) > MAX_BYTES:
         message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
         return Documents((), (Flaw(0, 0, "yaml-limit", (), message, "split it"),))
-    text, flaws = _as_utf8(data)
+    text, flaws = as_utf8(data)
     documents: list[Document] = []
-    for chunk in _chunks(text, flaws):
+    for chunk in pieces(text, flaws):
         reader = _Reader(chunk)
         value = reader.read()
         flaws.extend(reader.flaws)
         if value is not None:
             documents.append(Document(value, chunk))
     return Documents(tuple(documents), tuple(flaws))
-
-
-def _as_utf8(data: bytes) -> tuple[bytes, list[Flaw]]:
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16", errors="replace").encode("utf-8", errors="replace")
-        return text, []
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        start = data.rfind(b"\n", 0, error.start) + 1
-        column = len(data[start : error.start].decode(errors="replace")) + 1
-        message = f"byte 0x{data[error.start]:02x} is not valid UTF-8"
-        hint = "save the file as UTF-8; binary content belongs into a file beside it (contents.local)"
-        flaw = Flaw(line, column, "yaml-encoding", (), message, hint)
-        return data.decode(errors="replace").encode(), [flaw]
-    return data, []
-
-
-def _chunks(text: bytes, flaws: list[Flaw]) -> Iterator[Chunk]:
-    start, line = 0, 0
-    for number, separator in enumerate(_SEPARATOR.finditer(text), start=1):
-        if number >= MAX_DOCUMENTS:
-            message = f"the file has more than {MAX_DOCUMENTS} documents"
-            flaws.append(Flaw(line + 1, 1, "yaml-limit", (), message, "split it"))
-            return
-        yield _chunk(text[start : separator.start()], line)
-        line += text.count(b"\n", start, separator.start())
-        rest = separator.group(1).strip()
-        if not rest or rest.startswith(b"#"):
-            start = separator.end()
-            line += 1
-            continue
-        start = separator.start()
-        flaws.append(
-            Flaw(
-                line + 1,
-                4,
-                "yaml-separator",
-                (),
-                "kubectl accepts nothing but a comment after `---`",
-                "begin the document on the next line",
-            )
-        )
-    yield _chunk(text[start:], line)
-
-
-def _chunk(text: bytes, line: int) -> Chunk:
-    return Chunk(text.removeprefix(_BOM), line)
 
 
 class _Stop(Exception):  # noqa: N818 - control flow inside this module: the document cannot be read any further

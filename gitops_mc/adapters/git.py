@@ -1,0 +1,198 @@
+"""A local Git repository as a source: commits are read from the object store, with or without a work tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+import pygit2
+
+from gitops_mc.adapters.folder import FolderSource
+from gitops_mc.app.ports import Source, Tree, TreeEntry
+from gitops_mc.core.errors import SourceError
+
+_HEADS: Final = "refs/heads/"
+_TAGS: Final = "refs/tags/"
+_FOLDER_MODE: Final = 0o040000
+_SUBMODULE_MODE: Final = 0o160000
+
+
+def open_source(path: str, revision: str | None = None) -> Source:
+    """The source at `path`: a Git repository when a revision is asked for or when the repository is bare; else the
+    folder as it lies there, uncommitted changes included. Raises SourceError when there is no such folder, or no
+    repository to take the revision from.
+    """
+    if not Path(path).is_dir():
+        raise SourceError(
+            f"there is no folder {path}", hint="name the folder of the configuration repository"
+        )
+    if revision is None and not _is_bare(path):
+        return FolderSource(path)
+    return GitSource(path, revision)
+
+
+def _is_bare(path: str) -> bool:
+    found = _discover(path)
+    return found is not None and _opened(found).is_bare
+
+
+@dataclass(slots=True)
+class GitSource:
+    """`path` is a repository, or a folder inside its work tree: then that folder is the root of what is read.
+
+    `revision` is what is followed when `tree` is asked for none: a branch, a tag, a commit (short or whole); None is
+    HEAD. Nothing is remembered between calls but the open repository, so a moved, rewritten or deleted branch is
+    seen by the next call.
+    """
+
+    path: str
+    revision: str | None = None
+    _repository: Any = field(default=None, repr=False)
+
+    def tree(self, revision: str | None = None) -> Tree:
+        repository = self._open()
+        wanted = revision or self.revision or "HEAD"
+        commit = _commit(repository, wanted, self.path)
+        with _missing_objects(repository, wanted):
+            root = self._root(repository, commit)
+            entries = tuple(sorted(_entries(repository, root, b""), key=lambda entry: entry.path))
+        return Tree(commit=str(commit.id), entries=entries, read=self._read)
+
+    def _open(self) -> Any:
+        if self._repository is None:
+            found = _discover(self.path)
+            if found is None:
+                raise SourceError(
+                    f"{self.path} is not in a Git repository",
+                    hint="name a repository, or leave the revision out",
+                )
+            self._repository = _opened(found)
+        return self._repository
+
+    def _root(self, repository: Any, commit: Any) -> Any:
+        """The tree of the folder that is the root of what is read."""
+        tree = commit.tree
+        if repository.workdir is None:
+            return tree
+        relative = os.path.relpath(os.path.realpath(self.path), os.path.realpath(repository.workdir))
+        if relative == "." or relative.startswith(".."):
+            return tree
+        try:
+            found = tree[relative]
+        except KeyError:
+            found = None
+        if found is None or found.filemode != _FOLDER_MODE:
+            raise SourceError(
+                f"commit {commit.short_id} has no folder {relative}",
+                hint="was it renamed? Name the folder that holds clusters/ at that commit",
+            )
+        return found
+
+    def _read(self, entry: TreeEntry) -> bytes:
+        repository = self._open()
+        try:
+            found = repository[entry.blob]
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise SourceError(
+                f"the content of {_shown(entry.path)} ({entry.blob[:12]}) is not in the repository",
+                hint=_fetch_hint(repository),
+            ) from error
+        return bytes(found.data)
+
+
+def _discover(path: str) -> str | None:
+    try:
+        return pygit2.discover_repository(path)
+    except (KeyError, pygit2.GitError):
+        return None
+
+
+def _opened(path: str) -> Any:
+    try:
+        return pygit2.Repository(path)
+    except (KeyError, OSError, pygit2.GitError) as error:
+        raise SourceError(
+            f"the Git repository {path} cannot be opened: {error}",
+            hint="check its owner and rights (Git's safe.directory), and that it is whole (git fsck)",
+        ) from error
+
+
+def _commit(repository: Any, wanted: str, path: str) -> Any:
+    """The commit that a branch, a tag or an id stands for; a name that is both a branch and a tag is refused."""
+    names = set(repository.references)
+    branch, tag = _HEADS + wanted, _TAGS + wanted
+    if branch in names and tag in names:
+        raise SourceError(f"{wanted} is a branch and a tag of {path}", hint=f"write {branch} or {tag}")
+    exact = next((name for name in (branch, tag, wanted) if name in names), wanted)
+    try:
+        return repository.revparse_single(exact).peel(pygit2.Commit)
+    except (KeyError, ValueError, pygit2.GitError) as error:
+        raise _no_revision(repository, wanted, path, names) from error
+
+
+def _no_revision(repository: Any, wanted: str, path: str, names: set[str]) -> SourceError:
+    if repository.is_empty or (wanted == "HEAD" and repository.head_is_unborn):
+        return SourceError(f"the Git repository {path} has no commits on its branch", hint="commit something")
+    short = sorted(
+        name.removeprefix(_HEADS).removeprefix(_TAGS) for name in names if name.startswith((_HEADS, _TAGS))
+    )
+    close = get_close_matches(wanted, short, n=3)
+    known = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(short[:10]) or 'none'}"
+    shallow = (
+        "; the clone is shallow: git fetch --unshallow brings older commits" if repository.is_shallow else ""
+    )
+    return SourceError(
+        f"{path} has no branch, tag or commit {wanted}; it was deleted, or never fetched",
+        hint=f"{known}{shallow}",
+    )
+
+
+def _entries(repository: Any, tree: Any, folder: bytes) -> Iterator[TreeEntry]:
+    for item in tree:
+        path = folder + item.raw_name
+        mode = int(item.filemode)
+        if mode == _FOLDER_MODE:
+            yield from _entries(repository, item, path + b"/")
+        else:
+            size = 0 if mode == _SUBMODULE_MODE else _size(item)
+            yield TreeEntry(path.decode("utf-8", "surrogateescape"), str(item.id), size, mode)
+
+
+def _size(blob: Any) -> int:
+    """0 for one that a partial clone has not fetched: reading it says so."""
+    try:
+        return int(blob.size)
+    except (KeyError, pygit2.GitError):
+        return 0
+
+
+class _missing_objects:  # noqa: N801 - used as a function, in `with`
+    """Turns a missing tree into a SourceError: a shallow, partial or damaged clone, never an empty tree."""
+
+    def __init__(self, repository: Any, wanted: str) -> None:
+        self._repository = repository
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, KeyError | ValueError | pygit2.GitError):
+            raise SourceError(
+                f"a part of {self._wanted} is missing from the repository: {error}",
+                hint=_fetch_hint(self._repository),
+            ) from error
+
+
+def _fetch_hint(repository: Any) -> str:
+    if repository.is_shallow:
+        return "the clone is shallow: git fetch --unshallow"
+    return "fetch it (git fetch --refetch), or check the repository with git fsck"
+
+
+def _shown(path: str) -> str:
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
