@@ -237,11 +237,14 @@ def test_globs_cross_folders_with_two_stars_only(pattern: str, path: str, *, mat
 def test_another_encoding_of_the_same_bytes_is_a_change_as_written() -> None:
     before = effective(files=[file("/x", "data:,hi"), file("/y", "data:,y")])
     after = effective(
-        files=[file("/x", "data:;base64,aGk="), file("/y", "data:,y", overwrite=True, compression="")]
+        files=[file("/x", "data:;base64,aGk="), file("/y", "data:,y", overwrite=True, mode=None)]
     )
     assert compare(before, after) == ()
     (change,) = entries_changed(before, after)
     assert (str(change), change.fields) == ("file /x changed", ("contents.source",))
+    emptied = effective(files=[file("/x", "data:,hi", compression=""), file("/y", "data:,y")])
+    assert compare(before, emptied) == ()
+    assert [change.fields for change in entries_changed(before, emptied)] == [("contents.compression",)]
 
 
 def test_changes_are_told_by_entry_in_order() -> None:

@@ -44,7 +44,7 @@ class EffectiveEntry:
     entry: Entry
     fields: Mapping[FieldPath, Any]
     """Leaf values by path, without the identity and without nulls. What the operator adds to every file
-    (`overwrite: true`) is there; `compression: ""` is not."""
+    (`overwrite: true`) is there."""
     owner: str
     """The last config in merge order that declares the entry: the one that decides."""
     contributors: tuple[str, ...]
@@ -106,8 +106,6 @@ class _Growing:
         fields = {path: value for path, (value, _) in sorted(self.values.items())}
         if entry.kind is EntryKind.FILE:
             fields.setdefault(("overwrite",), True)
-            if fields.get(COMPRESSION) == "":
-                del fields[COMPRESSION]
         owner = self.declared[-1]
         alive = {owner}.union(*(origins for _, origins in self.values.values()))
         if entry.kind is EntryKind.SSH_KEY:  # a union: the key stays as long as any config has it
@@ -129,8 +127,8 @@ SOURCE: FieldPath = ("contents", "source")
 def merge(configs: Sequence[JsonObject], order: MergeOrder) -> Effective:
     """Merge MachineConfig bodies with the semantics of Ignition 3, in the given order of the operator.
 
-    Files go by path, units, drop-ins and users by name, and a later one overrides field by field; a later file without
-    `compression` clears an earlier one's. A user's SSH keys are a union. Kernel arguments are concatenated.
+    Files go by path, units, drop-ins and users by name, and a later one overrides field by field; contents that bring
+    a source without `compression` clear an earlier one's. A user's SSH keys are a union. Kernel arguments are concatenated.
     """
     readings = sorted((read(config) for config in configs), key=_SORT_KEYS[order])
     growing: dict[Entry, _Growing] = {}
@@ -222,7 +220,7 @@ def _declarations(reading: Reading) -> Iterator[tuple[Entry, Any]]:
 def _merge_into(growing: _Growing, entry: Entry, raw: Any, config: str) -> None:
     values = growing.values
     leaves = dict(_leaves(raw, ()))
-    if entry.kind is EntryKind.FILE and growing.declared and COMPRESSION not in leaves:
+    if entry.kind is EntryKind.FILE and SOURCE in leaves:
         values.pop(COMPRESSION, None)
     growing.declared.append(config)
     for path, value in leaves.items():
