@@ -183,6 +183,24 @@ def test_ssh_keys_are_a_union_in_order_and_every_config_that_has_one_keeps_it() 
     assert (shared.owner, shared.contributors, shared.overridden) == ("20", ("10", "20"), ())
 
 
+def test_what_is_said_of_a_user_besides_keys_is_an_entry_of_its_own() -> None:
+    users = {
+        "users": [
+            {"name": "boot", "passwordHash": "x", "groups": [], "shell": None, "sshAuthorizedKeys": ["k"]}
+        ]
+    }
+    merged = merge(
+        [machine_config("10", passwd=users), machine_config("20", ssh_keys={"boot": ["l"]})], ALPHABETICAL
+    )
+    assert {str(e.entry): e.raw() for e in merged.of_kind(EntryKind.USER)} == {
+        "user boot": {"passwordHash": "x"}
+    }
+    assert [key.part for key in merged.ssh_keys] == ["k", "l"]
+    assert compare(
+        merged, as_rendered(merge([machine_config("20", ssh_keys={"boot": ["k", "l"]})], ALPHABETICAL))
+    )
+
+
 def test_kernel_arguments_are_concatenated_in_order_with_repeats() -> None:
     merged = merge(
         [
@@ -214,6 +232,9 @@ def test_sections_that_are_not_understood_are_merged_as_written() -> None:
         "storage.directories": {(): [{"path": "/a"}, {"path": "/b"}]},
         "ignition.timeouts": {("a",): 1, ("b",): 3},
     }
+    config = effective_spec(merged)["config"]
+    assert config["storage.directories"] == [{"path": "/a"}, {"path": "/b"}]
+    assert config["ignition.timeouts"] == {"a": 1, "b": 3}
 
 
 def test_the_size_is_that_of_the_merged_spec() -> None:
