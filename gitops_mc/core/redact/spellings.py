@@ -19,7 +19,7 @@ _WRAPPED = (64, 76)
 """Columns at which PEM, and MIME and the base64 program, break lines."""
 
 _SEPARATORS = re.compile(r"[\s\"'`=:,;(){}\[\]<>|&]+")
-_ASSIGNMENT = re.compile(r"^\s*[\"']?[\w.-]+[\"']?\s*[=:]\s*(?P<value>.+?)\s*,?$")
+_KEY = re.compile(r"[\"']?[\w.-]+[\"']?")
 _HEADER = re.compile(r"\[[\w .-]+\]|-----(BEGIN|END) [A-Z0-9 ]+-----|[#;{}\[\]]+")
 _ORDINARY = frozenset(
     {
@@ -62,12 +62,18 @@ def pieces(secret: bytes) -> Iterator[bytes]:
         if not bare or _HEADER.fullmatch(bare):
             continue
         yield bare.encode()
-        assignment = _ASSIGNMENT.match(bare)
-        if assignment:
-            value = assignment["value"].strip("\"'")
-            if value not in _ORDINARY:
-                yield value.encode()
+        value = _assigned(bare)
+        if value not in _ORDINARY:
+            yield value.encode()
         yield from (word.encode() for word in _SEPARATORS.split(bare) if _telling(word))
+
+
+def _assigned(line: str) -> str:
+    """The value of `key = value` or `key: value`; else the empty string."""
+    separator = min((at for at in (line.find("="), line.find(":")) if at > 0), default=0)
+    if not separator or not _KEY.fullmatch(line[:separator].strip()):
+        return ""
+    return line[separator + 1 :].strip().rstrip(",").strip().strip("\"'")
 
 
 def _telling(word: str) -> bool:

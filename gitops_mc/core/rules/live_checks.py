@@ -11,7 +11,6 @@ from gitops_mc.core.model import (
     JsonObject,
     Kind,
     Known,
-    labels_of,
     matches_selector,
 )
 from gitops_mc.core.rules.pools import DEFAULT_POOLS, config_selector, known_pools, readable
@@ -62,7 +61,7 @@ def selected_by_some_pool(facts: LiveFacts) -> Iterator[Hit]:
 def version_published(facts: LiveFacts) -> Iterator[Hit]:
     catalog = known(facts, LiveFact.CATALOG)
     published = {
-        (labels_of(found).get(MODULE_LABEL, ""), text(at(found, "spec", "version")))
+        (labels(found).get(MODULE_LABEL, ""), text(at(found, "spec", "version")))
         for key, found in catalog.items()
         if key.startswith("ModuleConfig/")
     }

@@ -28,6 +28,7 @@ _LISTS = {
     EntryKind.UNIT: (("systemd", "units"), "name"),
     EntryKind.DROPIN: (("systemd", "units"), "name"),
     EntryKind.USER: (("passwd", "users"), "name"),
+    EntryKind.SSH_KEYS: (("passwd", "users"), "name"),
     EntryKind.SSH_KEY: (("passwd", "users"), "name"),
 }
 
@@ -46,7 +47,7 @@ def pool_views(cluster: DesiredCluster) -> tuple[PoolView, ...]:
 
 def _where(body: JsonObject, entry: Entry) -> Path:
     """The path of an entry in the config that declares it."""
-    if entry.kind is EntryKind.KERNEL_ARGUMENT:
+    if entry.kind in (EntryKind.KERNEL_ARGUMENT, EntryKind.KERNEL_ARGUMENTS):
         return ("spec", "kernelArguments")
     if entry.kind in _LISTS:
         path, key = _LISTS[entry.kind]
@@ -108,7 +109,7 @@ def order_dependent(facts: DesiredFacts) -> Iterator[Hit]:
             entry = mismatch.entry
             first = view.by_name.entries.get(entry)
             second = view.role_first.entries.get(entry)
-            owner = first.owner if first else view.by_name.configs[-1]
+            owner = first.owner if first else view.by_name.kernel_arguments[-1].owner
             says = (
                 f"by name {first.owner} decides, with role worker first {second.owner}"
                 if first and second
@@ -118,7 +119,7 @@ def order_dependent(facts: DesiredFacts) -> Iterator[Hit]:
             yield Hit(
                 manifest,
                 _where(manifest.body, entry),
-                f"pool {view.pool}: {entry} depends on the merge order of the cluster's operator"
+                f"pool {view.pool}: the result for {entry} depends on the merge order of the cluster's operator"
                 + (f": {says}" if says else ""),
                 "rename the configs so that both orders agree",
             )
