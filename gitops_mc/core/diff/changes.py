@@ -198,6 +198,18 @@ class RefusalCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """Fields that another manager owns with another value: what the server would answer to an apply of ours."""
+
+    manager: str
+    fields: tuple[str, ...]
+    """Dotted, ordered, as the server names them, but keyed items as `files[/etc/a]`."""
+
+    def __str__(self) -> str:
+        return f'"{self.manager}" owns {", ".join(self.fields)}'
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """A write that Git asks for and that needs a human first; `reason` says what was found and the way out."""
 
@@ -206,6 +218,7 @@ class Refused:
     reason: str
     managers: tuple[str, ...] = ()
     fields: tuple[FieldChange, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_mc.core.diff.changes import ABSENT, FieldChange, FieldValue, Touch
+from gitops_mc.core.diff.changes import ABSENT, Conflict, FieldChange, FieldValue, Touch
 from gitops_mc.core.diff.digests import OUR_MARKS, desired_leaves
 from gitops_mc.core.diff.owners import Owners, owners_of
 from gitops_mc.core.diff.paths import (
@@ -73,19 +73,16 @@ class Comparison:
         """The other managers that own any wanted leaf."""
         return self.owners.among(self.wanted)
 
-    def conflicts(self) -> Mapping[str, tuple[Path, ...]]:
-        """What the server would answer without force: fields another manager owns with another value, by manager."""
-        marks = [
-            path
-            for path in sorted(OUR_MARKS)
-            if path in self.there and not same(value_at(self.body, path), self.there[path])
-            if value_at(self.body, path) is not ABSENT
-        ]
-        found: dict[str, tuple[Path, ...]] = {}
-        for path in (*self.differing, *marks):
+    @property
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """What the server would answer without force, by manager."""
+        marks = (path for path in OUR_MARKS if path in self.there and self._after(path) is not ABSENT)
+        moved = [path for path in marks if not same(self._after(path), self.there[path])]
+        found: dict[str, list[str]] = {}
+        for path in (*self.differing, *moved):
             for manager in self.owners.of(path):
-                found[manager] = (*found.get(manager, ()), path)
-        return dict(sorted(found.items()))
+                found.setdefault(manager, []).append(shown(path))
+        return tuple(Conflict(manager, tuple(sorted(fields))) for manager, fields in sorted(found.items()))
 
     def touch(self) -> Touch:
         """Pure addition only if no value that stands there is changed, removed, moved or taken over."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TypeAlias
 
 from gitops_mc.core.diff.case import Case, Fleet, Unchanged
@@ -121,9 +120,9 @@ def _changed(case: Case) -> Adopt | Update | Drift | Refused:
     if refusal := _foreign(case) or _drift_refusal(case):
         return refusal
     ownership = Ownership.KEEP
-    if conflicts := case.compared.conflicts():
-        if not _may_take(case, conflicts):
-            return _conflict_refusal(case, conflicts)
+    if case.compared.conflicts:
+        if not _may_take(case):
+            return _conflict_refusal(case)
         ownership = Ownership.TAKE
     return _adopt(case, ownership) if case.compared.equal else _update(case, ownership)
 
@@ -161,28 +160,29 @@ def _drift_refusal(case: Case) -> Refused | None:
     )
 
 
-def _may_take(case: Case, conflicts: Mapping[str, tuple[Path, ...]]) -> bool:
+def _may_take(case: Case) -> bool:
     named = {name.strip() for name in case.manifest.annotations.get(ADOPT_ANNOTATION, "").split(",")}
-    return conflicts.keys() <= named and (case.git_wins or not case.owned_before)
+    conflicting = {conflict.manager for conflict in case.compared.conflicts}
+    return conflicting <= named and (case.git_wins or not case.owned_before)
 
 
-def _conflict_refusal(case: Case, conflicts: Mapping[str, tuple[Path, ...]]) -> Refused:
-    owned = "; ".join(
-        f'"{manager}" owns {", ".join(shown(path) for path in paths)}' for manager, paths in conflicts.items()
-    )
+def _conflict_refusal(case: Case) -> Refused:
+    conflicts = case.compared.conflicts
+    managers = tuple(conflict.manager for conflict in conflicts)
     if case.owned_before:
         way_out = (
             f"we have owned the object before, so {ADOPT_ANNOTATION} alone does not force it: put the live values "
             "into Git, or undo the other's change"
         )
     else:
-        way_out = f"to take these fields over, set {ADOPT_ANNOTATION}: {','.join(conflicts)} on the manifest"
+        way_out = f"to take these fields over, set {ADOPT_ANNOTATION}: {','.join(managers)} on the manifest"
     return Refused(
         case.key,
         RefusalCause.CONFLICT,
-        f"{case.key} conflicts with other field managers: {owned}; {way_out}",
-        tuple(conflicts),
+        f"{case.key} conflicts with other field managers: {'; '.join(map(str, conflicts))}; {way_out}",
+        managers,
         case.compared.fields(),
+        conflicts,
     )
 
 
@@ -220,7 +220,9 @@ def _update(case: Case, ownership: Ownership) -> Update:
 def _notes(case: Case) -> tuple[str, ...]:
     """What stays in spite of Git, now or later, because another manager owns it too."""
     notes = []
-    conflicting = {path for paths in case.compared.conflicts().values() for path in paths}
+    conflicting = {
+        (conflict.manager, field) for conflict in case.compared.conflicts for field in conflict.fields
+    }
     for manager in case.compared.shared_with:
         kept = [
             p for p in case.compared.wanted if manager in case.compared.owners.of(p) and p not in conflicting

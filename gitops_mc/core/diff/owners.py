@@ -21,14 +21,14 @@ class Owners:
 
     def of(self, path: Path) -> tuple[str, ...]:
         """The other managers that own a leaf."""
-        return tuple(name for name, paths in self.others.items() if _owns(paths, path))
+        return tuple(name for name, paths in self.others.items() if path in paths)
 
     def among(self, paths: Iterable[Path]) -> tuple[str, ...]:
         """The other managers that own any of these leaves, ordered."""
         return tuple(sorted({name for path in paths for name in self.of(path)}))
 
     def we_own(self, path: Path) -> bool:
-        return self.ours is not None and _owns(self.ours, path)
+        return self.ours is not None and path in self.ours
 
     def projection(self, leaves: Leaves) -> Leaves:
         """The leaves of a live object that are ours."""
@@ -49,13 +49,12 @@ def owners_of(live: JsonObject) -> Owners:
     return Owners(ours, dict(sorted(others.items())))
 
 
-def _owns(paths: frozenset[Path], path: Path) -> bool:
-    """Whether a set of owned leaves has this one, or an atomic value around it."""
-    return path in paths or any(path[:length] in paths for length in range(2, len(path)))
-
-
 def _parse(fields: Mapping[str, Any], path: Path) -> Iterator[Path]:
-    """Leaves of fieldsV1: `f:` a field, `k:` an item by key, `v:` a member of a set, `.` the thing itself."""
+    """Leaves of fieldsV1: `f:` a field, `k:` an item by key, `v:` a member of a set, `.` the thing itself.
+
+    A map that is owned without any of its fields (`f:storage: {}`) looks like a leaf. It owns nothing below it, so it
+    matters to nobody: an object's leaves have no maps that merge.
+    """
     for name, inner in fields.items():
         if name == ".":
             continue

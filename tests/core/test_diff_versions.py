@@ -1,0 +1,39 @@
+"""The order of module versions."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from gitops_mc.core.diff import compare_versions
+
+ASCENDING = [
+    "v4.0.9",
+    "v4.0.10",
+    "v4.1.0-alpha",
+    "v4.1.0-alpha.1",
+    "v4.1.0-alpha.beta",
+    "v4.1.0-beta.2",
+    "v4.1.0-beta.11",
+    "v4.1.0-rc.1",
+    "v4.1.0",
+    "v4.1.1",
+    "v10.0",
+]
+
+
+@pytest.mark.parametrize(("older", "newer"), list(pairwise(ASCENDING)))
+def test_versions_are_ordered_as_semantic_versions(older: str, newer: str) -> None:
+    assert compare_versions(older, newer) == -1
+    assert compare_versions(newer, older) == 1
+
+
+@pytest.mark.parametrize(("one", "other"), [("v4.1", "4.1.0"), ("v4.1.0+a", "v4.1.0+b"), ("odd", "odd")])
+def test_some_spellings_are_the_same_version(one: str, other: str) -> None:
+    assert compare_versions(one, other) == 0
+
+
+@pytest.mark.parametrize(("one", "other"), [("latest", "v4.1.0"), ("v4.1.0", ""), ("v4.x", "v4.1")])
+def test_what_is_no_version_cannot_be_ordered(one: str, other: str) -> None:
+    assert compare_versions(one, other) is None
