@@ -129,6 +129,14 @@ def test_nodes_that_were_not_read_in_between_have_not_moved() -> None:
     assert isinstance(at_minutes((0, moved("p/a")), (40, moved("q/-")), (75, moved("q/a"))), Waiting)
 
 
+def test_a_pool_that_was_settled_for_hours_does_not_stall_at_the_next_write() -> None:
+    """The operator has not looked at the write yet: nothing has moved since long before it."""
+    looks = ((0, SETTLED), (300, SETTLED), (301, UNSETTLED))
+    assert isinstance(at_minutes(*looks), Waiting)
+    assert isinstance(at_minutes(*looks, (375, UNSETTLED)), Waiting)
+    assert isinstance(at_minutes(*looks, (376, UNSETTLED)), Failed)
+
+
 def test_not_knowing_stops_the_stall_clock() -> None:
     dark: list[tuple[float, PoolReading]] = [(0, UNSETTLED), (10, UNSETTLED)]
     dark += [(at, UNREAD) for at in range(11, 300)]

@@ -427,6 +427,25 @@ def test_the_capacity_that_is_left_is_said() -> None:
 
 
 @pytest.mark.parametrize(
+    ("third", "left"),
+    [
+        (node("w3"), 1),
+        (node("w3", "rendered-0", "rendered-1", "Degraded"), 1),  # failed on its way: may be retargeted
+        (node("w3", state="Degraded"), 0),  # drifted
+        (node("w3", "rendered-0", "rendered-1", "Degraded", cordoned=True), 0),
+        (node("w3", "rendered-0", "rendered-1"), 0),
+        (node("w3", "rendered-0", "rendered-1", "Working"), 0),
+        (node("w3", cordoned=True), 0),
+        (node("w3", ready=False), 0),
+    ],
+)
+def test_every_node_that_is_down_uses_up_capacity_but_one_that_may_be_retargeted(
+    third: JsonObject, left: int
+) -> None:
+    assert unsettled(rolling(node("w1"), node("w2"), third)).capacity_left == left
+
+
+@pytest.mark.parametrize(
     ("written", "machines", "allowed"),
     [
         (None, 9, 1),

@@ -81,10 +81,10 @@ def judge(
             clocks = replace(clocks.shifted(elapsed), settled_since=None)
             return NotKnown(reading.reason), clocks
         case Settled():
-            return _settle(reading.reason, reading.progress, clocks, policy, now)
+            return _settle(reading.reason, clocks, policy, now)
         case Unsettled() if reading.accept and reading.accept in accepted:
             reason = f"{reading.reason}; the mismatch was accepted ({reading.accept})"
-            return _settle(reason, reading.progress, clocks, policy, now)
+            return _settle(reason, clocks, policy, now)
         case Unsettled():
             return _unsettled(reading, _stopped(clocks, reading, counting, elapsed), policy, now, counting)
         case _:
@@ -92,11 +92,11 @@ def judge(
 
 
 def _settle(
-    reason: str, progress: str, clocks: PoolClocks, policy: PoolGatePolicy, now: datetime
+    reason: str, clocks: PoolClocks, policy: PoolGatePolicy, now: datetime
 ) -> tuple[Verdict, PoolClocks]:
+    """Everything but `settle` begins anew when the pool is unsettled next, however long it has been settled."""
     since = clocks.settled_since or now
-    clocks = _moved(clocks, progress, now)
-    clocks = replace(clocks, settled_since=since, terminal_since=None, mismatch_since=None, mismatch="")
+    clocks = PoolClocks(settled_since=since, judged_at=now)
     if now - since >= policy.settle:
         return Open(reason), clocks
     told = f"{reason}; settled since {_clock(since)}, opens after {_span(policy.settle)} without a break"

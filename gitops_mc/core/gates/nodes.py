@@ -41,12 +41,14 @@ class NodeState:
 
     @property
     def available(self) -> bool:
-        """The reverse of what the operator counts towards maxUnavailable: Ready, schedulable, and not being changed."""
+        """Whether the operator leaves this node out of maxUnavailable: up, and done or Degraded on its way.
+
+        One that failed on its way may be retargeted, so it uses nothing up; one that drifted does (OpenShift's
+        operator).
+        """
+        arrived = self.current == self.desired
         return (
-            self.ready
-            and not self.cordoned
-            and self.current == self.desired
-            and self.state not in (WORKING, DEGRADED)
+            self.ready and not self.cordoned and (self.state == DONE if arrived else self.state == DEGRADED)
         )
 
     def settled_on(self, config: str) -> bool:
