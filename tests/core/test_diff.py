@@ -89,7 +89,7 @@ def test_what_was_applied_is_unchanged_and_nothing_more_is_said(world: World) ->
     bodies = (chrony(), pool(paused=False), policy("/etc/chrony.conf"))
     assert len(world.roll(*bodies).changes) == 3
     found = world.diff(*bodies)
-    assert not (found.changes or found.drifts or found.orphans or found.refusals)
+    assert [*found.changes, *found.drifts, *found.orphans, *found.refusals] == []
     assert found.unchanged == (key(POLICY, "cluster"), key(POOL, "infra"), key(CONFIG, NAME))
 
 
@@ -168,7 +168,7 @@ def test_an_edit_by_hand_is_listed_and_not_written(world: World) -> None:
     world.roll(chrony())
     world.merge_patch(CONFIG, NAME, edited("data:,emergency"))
     found = world.diff(chrony())
-    assert not (found.changes or found.unchanged)
+    assert [*found.changes, *found.unchanged] == []
     (drift,) = found.drifts
     assert drift.managers == ("kubectl-edit",)
     assert [(f.before, f.after) for f in drift.fields] == [
@@ -422,7 +422,7 @@ def test_an_order_moved_by_another_is_shown_and_no_emergency(world: World) -> No
     moved = policy("/etc/b", "/etc/a")["spec"]
     world.apply({**policy(), "spec": moved}, manager="operator")
     found = world.diff(policy("/etc/a", "/etc/b"))
-    assert not (found.changes or found.refusals)
+    assert [*found.changes, *found.refusals] == []
     assert found.drifts[0].fields[0].path == "spec.nodeDisruptionPolicy.files (order)"
     (change,) = world.diff(policy("/etc/a", "/etc/b", "/etc/c")).changes
     assert isinstance(change, Update)
@@ -499,7 +499,7 @@ def test_nothing_is_a_candidate_after_an_incomplete_read_of_either_side(world: W
 
 def test_with_every_fact_unknown_nothing_is_said_to_change_or_to_stay() -> None:
     found = diff_cluster(desired(chrony(), pool(), policy("/etc/a")), unknown_everything(), {}, fleet=FLEET)
-    assert not (found.changes or found.drifts or found.unchanged or found.orphans)
+    assert [*found.changes, *found.drifts, *found.unchanged, *found.orphans] == []
     assert {n.kind for n in found.not_read} == set(Kind)
 
 
