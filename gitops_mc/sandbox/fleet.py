@@ -5,11 +5,13 @@ The fleet has no clock of its own and never blocks: whoever has one calls `step`
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
+from gitops_mc.app.ports import Clock
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
     GLOBAL_CLUSTER,
@@ -20,14 +22,17 @@ from gitops_mc.core.model import (
     PLATFORM_GROUP_VERSION,
     JsonObject,
 )
+from gitops_mc.sandbox.actor import Actor
 from gitops_mc.sandbox.apiserver import AcceptedWrite, ApiServer, Rule, User
 from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
+from gitops_mc.sandbox.faulty import FaultyTransport
 from gitops_mc.sandbox.moduleinfo import Publication, config_body, plugin_body
 from gitops_mc.sandbox.modules import ModuleController, PlatformOptions
 from gitops_mc.sandbox.nodes.machine import Machine, NodeLog
 from gitops_mc.sandbox.people import Agenda, Person
 from gitops_mc.sandbox.schedule import ActorFailure, Schedule
 from gitops_mc.sandbox.site import WORKER_LABEL, ClusterSite, ClusterSpec
+from gitops_mc.sandbox.transport import DirectTransport
 
 MACHINE_CONFIG_VERSION = "v4.3.0"
 WARM_UP = timedelta(minutes=15)
@@ -60,12 +65,19 @@ class SandboxFleet:
     """The fleet. `now` is the clock's; `step` runs what is due and answers when it is to be called next."""
 
     def __init__(
-        self, spec: FleetSpec, now: Callable[[], datetime], *, faults: FaultBoard | None = None
+        self,
+        spec: FleetSpec,
+        now: Callable[[], datetime],
+        *,
+        faults: FaultBoard | None = None,
+        seed: int = 0,
     ) -> None:
         self.token = "sandbox-token"  # noqa: S105 - opens this embedded fleet, nothing else
         self.reader_token = "sandbox-reader"  # noqa: S105 - the same
         self.faults = faults or FaultBoard()
+        self.seed = seed
         self._now = now
+        self._lock = threading.RLock()  # a demo steps it in one thread and changes it in another
         self._warm_up: datetime | None = now() - WARM_UP
         self._schedule = Schedule()
         self._agenda = Agenda()
@@ -80,13 +92,14 @@ class SandboxFleet:
     # ------------------------------------------------------------------------------------------------ running
 
     def step(self, now: datetime) -> datetime:
-        if self._faults_seen != self.faults.version or now >= self._border:
-            self._faults_seen = self.faults.version
-            self._border = self.faults.next_change(now)
-            self._unlabel_workers(now)
-            self._schedule.wake_all(now)
-        due = self._schedule.run_due(now)
-        return min(due, self._border)
+        with self._lock:
+            if self._faults_seen != self.faults.version or now >= self._border:
+                self._faults_seen = self.faults.version
+                self._border = self.faults.next_change(now)
+                self._unlabel_workers(now)
+                self._schedule.wake_all(now)
+            due = self._schedule.run_due(now)
+            return min(due, self._border)
 
     @property
     def failures(self) -> tuple[ActorFailure, ...]:
@@ -95,8 +108,14 @@ class SandboxFleet:
 
     def at(self, when: datetime, act: Callable[[], object]) -> None:
         """Let something be done at a time: by a person, to the faults, to the fleet."""
-        self._agenda.add(when, act)
-        self._schedule.wake(self._agenda.name, when)
+        with self._lock:
+            self._agenda.add(when, act)
+            self._schedule.wake(self._agenda.name, when)
+
+    def enlist(self, actor: Actor, cluster: str, user: str) -> None:
+        """Take one more actor in, woken by the writes of that cluster that are not its user's own."""
+        with self._lock:
+            self._schedule.enlist(actor, self._sites[cluster].server, user, self._time())
 
     # ---------------------------------------------------------------------------------------------- looking in
 
@@ -104,6 +123,16 @@ class SandboxFleet:
     def servers(self) -> Mapping[str, ApiServer]:
         """The API servers by cluster, `global` among them."""
         return MappingProxyType({name: site.server for name, site in self._sites.items()})
+
+    def transport(self, clock: Clock, *, token: str = "") -> FaultyTransport:
+        """The product's way in, with what goes wrong on it; the token is the fleet's own unless another is given."""
+        direct = DirectTransport(self.servers, token or self.token)
+        return FaultyTransport(direct, self.faults, clock, seed=self.seed)
+
+    def skipped_nodes(self, cluster: str) -> Mapping[str, tuple[str, ...]]:
+        """Nodes that the cluster's operator skips, with the custom pools that all select them."""
+        operator = self._sites[cluster].operator
+        return {} if operator is None else operator.skipped
 
     def node_log(self, cluster: str, node: str) -> NodeLog:
         return self._sites[cluster].machines[node].log
@@ -136,11 +165,13 @@ class SandboxFleet:
 
     def add_node(self, cluster: str, name: str, labels: Mapping[str, str] | None = None) -> None:
         """A node joins; without labels it is a worker."""
-        self._sites[cluster].add_node(name, {WORKER_LABEL: ""} if labels is None else labels)
+        with self._lock:
+            self._sites[cluster].add_node(name, {WORKER_LABEL: ""} if labels is None else labels)
 
     def restart_operator(self, cluster: str) -> None:
         """The cluster's machine-config operator dies and starts again."""
-        self._sites[cluster].restart_operator()
+        with self._lock:
+            self._sites[cluster].restart_operator()
 
     def publish(self, publication: Publication) -> None:
         """A version is uploaded and ready to deploy at once; `at` delays it."""
@@ -161,6 +192,7 @@ class SandboxFleet:
             spec,
             self.faults,
             now=self._time,
+            seed=self.seed,
             enlist=lambda actor, server, user: self._schedule.enlist(actor, server, user, self._time()),
             dismiss=self._schedule.dismiss,
         )

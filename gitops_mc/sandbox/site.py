@@ -48,13 +48,17 @@ class ClusterSite:
         faults: FaultBoard,
         *,
         now: Callable[[], datetime],
+        seed: int,
         enlist: Enlist,
         dismiss: Callable[[str], None],
     ) -> None:
         self.spec = spec
         self.server = ApiServer(spec.name, now=now)
         self.machines: dict[str, Machine] = {}
+        self.operator: MachineConfigOperator | None = None
+        """The running operator, where machine-config is installed."""
         self._faults = faults
+        self._seed = seed
         self._enlist = enlist
         self._dismiss = dismiss
         self._installed = ""
@@ -84,7 +88,13 @@ class ClusterSite:
     def _start_daemon(self, node: str) -> None:
         client = self.client(_node_user(node), components.DAEMON)
         daemon = NodeDaemon(
-            self.spec.name, node, client, self.machines[node], faults=self._faults, options=self.spec.nodes
+            self.spec.name,
+            node,
+            client,
+            self.machines[node],
+            faults=self._faults,
+            options=self.spec.nodes,
+            seed=self._seed,
         )
         self._enlist(daemon, self.server, _node_user(node))
 
@@ -111,7 +121,7 @@ class ClusterSite:
     def remove(self, module: str) -> None:
         if module != MACHINE_CONFIG_MODULE or not self._installed:
             return
-        self._installed = ""
+        self._installed, self.operator = "", None
         components.undeploy(self.client("system:serviceaccount:cpaas-system:sentry", "helm"))
         for actor in (
             f"{self.spec.name}/{components.CONTROLLER}",
@@ -128,8 +138,8 @@ class ClusterSite:
     def _start_operator(self) -> None:
         user = f"system:serviceaccount:{components.NAMESPACE}:{components.CONTROLLER}"
         client = self.client(user, components.CONTROLLER)
-        operator = MachineConfigOperator(self.spec.name, client, self._faults, self.spec.operator)
-        self._enlist(operator, self.server, user)
+        self.operator = MachineConfigOperator(self.spec.name, client, self._faults, self.spec.operator)
+        self._enlist(self.operator, self.server, user)
 
     def _start_controllers(self) -> None:
         user = "system:kube-controller-manager"

@@ -5,6 +5,7 @@ An update is a generator that yields the time at which it goes on; `step` resume
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -37,6 +38,8 @@ class NodeOptions:
     """How long the daemon waits for the policy's observedGeneration before it is Degraded."""
     drain_limit: timedelta = timedelta(hours=1)
     """After this a drain that is still blocked is reported as Degraded."""
+    jitter: float = 0.0
+    """Fraction by which drain, write, action and reboot may take longer, drawn by the fleet's seed."""
     poll: timedelta = timedelta(seconds=5)
     retry: timedelta = timedelta(minutes=1)
 
@@ -57,6 +60,7 @@ class NodeDaemon:
         *,
         faults: FaultBoard,
         options: NodeOptions,
+        seed: int = 0,
     ) -> None:
         self.name = f"{cluster}/node/{node}"
         self.interests = frozenset({("nodes", node)})
@@ -66,9 +70,12 @@ class NodeDaemon:
         self._machine = machine
         self._faults = faults
         self._options = options
+        self._random = random.Random(f"{seed}/{self.name}")  # noqa: S311 - durations, not a secret
         self._work: Waits | None = None
         self._resume_at = FOREVER
-        self._retry_at: datetime | None = None
+        self._failed = ""
+        """The config that could not be reached; it is tried again at `_retry_at`, another one at once."""
+        self._retry_at = FOREVER
         self._cordoned = False
         self._from = self._to = ""
 
@@ -83,7 +90,7 @@ class NodeDaemon:
         except _UpdateFailedError as failure:
             self._work = None
             self._degrade(now, str(failure))
-            self._retry_at = now + self._options.retry
+            self._failed, self._retry_at = self._to, now + self._options.retry
             return self._retry_at
         except ApiError:
             self._work = None
@@ -132,7 +139,7 @@ class NodeDaemon:
     # ---------------------------------------------------------------------------------------------- an update
 
     def _begin(self, now: datetime, state: str) -> datetime:
-        if self._retry_at is not None and now < self._retry_at and state == NodeState.DEGRADED:
+        if self._to == self._failed and now < self._retry_at:
             return self._retry_at
         self._work = self._update(now, state)
         self._resume_at = next(self._work)
@@ -143,7 +150,7 @@ class NodeDaemon:
         try:
             self._resume_at = self._work.send(now)
         except StopIteration:
-            self._work, self._retry_at = None, None
+            self._work, self._failed = None, ""
             return self._idle(now)
         return self._resume_at
 
@@ -163,7 +170,7 @@ class NodeDaemon:
         if work.drains:
             now = yield from self._drain(now)
         self._refuse_marked(now, desired, "after-drain")
-        now = yield now + options.write
+        now = yield self._after(now, options.write)
         self._machine.write(desired)
         self._record(now, What.WROTE, "; ".join(work.reasons))
         now = yield from self._act(now, work)
@@ -204,7 +211,7 @@ class NodeDaemon:
             self._record(now, What.CORDONED)
         self._cordoned = True
         limit = now + self._options.drain_limit
-        now = yield now + self._options.drain
+        now = yield self._after(now, self._options.drain)
         reported = False
         while self._faults.find(FaultId.DRAIN_STUCK, self._cluster, now, node=self._node):
             if now >= limit and not reported:
@@ -219,12 +226,12 @@ class NodeDaemon:
             if action.kind == REBOOT:
                 now = yield from self._reboot(now)
             elif action.kind != NONE:
-                now = yield now + self._options.action
+                now = yield self._after(now, self._options.action)
                 self._record(now, What.ACTED, str(action))
         return now
 
     def _reboot(self, now: datetime) -> Waits:
-        back = now + self._options.reboot
+        back = self._after(now, self._options.reboot)
         node = self._client.get("nodes", self._node) or {}
         drops = self._faults.find(FaultId.GATEWAY_DROPS_ON_REBOOT, self._cluster, now)
         if drops and CONTROL_PLANE_LABEL in labels_of(node):
@@ -239,6 +246,9 @@ class NodeDaemon:
             now = yield now + self._options.poll * 6
         self._report_ready(now, "True")
         return now
+
+    def _after(self, now: datetime, duration: timedelta) -> datetime:
+        return now + duration * (1 + self._options.jitter * self._random.random())
 
     def _refuse_marked(self, now: datetime, desired: JsonObject, when: str) -> None:
         for fault in self._faults.active(FaultId.NODE_DEGRADED, self._cluster, now):

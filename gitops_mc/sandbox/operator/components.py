@@ -12,7 +12,7 @@ from gitops_mc.core.model import (
     metadata,
     name_of,
 )
-from gitops_mc.sandbox.client import ApiClient, Touch
+from gitops_mc.sandbox.client import ApiClient, Cache, Touch
 from gitops_mc.sandbox.faults import FOREVER
 from gitops_mc.sandbox.operator.merging import IGNITION_VERSION
 from gitops_mc.sandbox.operator.policy import SHIPPED_SPEC
@@ -127,13 +127,16 @@ class ComponentController:
         self.name = f"{cluster}/components"
         self._client = client
         self._delay = delay
+        self._caches = {
+            resource: Cache(client, resource) for resource in ("deployments", "daemonsets", "nodes")
+        }
         self._seen: dict[tuple[str, int], datetime] = {}
 
     def notice(self, touch: Touch) -> None:
-        """Nothing is remembered: `step` reads what it needs."""
+        self._caches[touch.resource].touch(touch.name)
 
     def step(self, now: datetime) -> datetime:
-        nodes = [view(n) for n in self._client.list_all("nodes")]
+        nodes = [view(n) for n in self._caches["nodes"].objects()]
         ready = sum(n.ready for n in nodes)
         due = FOREVER
         for resource, counts in (
@@ -153,7 +156,7 @@ class ComponentController:
                 },
             ),
         ):
-            for component in self._client.list_all(resource):
+            for component in self._caches[resource].objects():
                 due = min(due, self._report(resource, component, counts, now))
         return due
 
@@ -166,5 +169,5 @@ class ComponentController:
             return since + self._delay
         status = {"observedGeneration": generation, **counts}
         if {k: (component.get("status") or {}).get(k) for k in status} != status:
-            self._client.merge_status(resource, name_of(component), status)
+            self._caches[resource].keep(self._client.merge_status(resource, name_of(component), status))
         return FOREVER

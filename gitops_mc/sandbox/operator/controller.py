@@ -6,7 +6,7 @@ own and are lost with it, as in the real one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -61,8 +61,9 @@ class MachineConfigOperator:
         """Per pool, when the last thing that was queued was first seen."""
         self._errors: dict[str, str] = {}
         self._policy_seen: datetime | None = None
-        self.clashes: dict[str, list[str]] = {}
-        """Nodes in more than one custom pool, which are skipped: the real operator says so in its log."""
+        self._views: dict[str, tuple[JsonObject, NodeView]] = {}
+        self.skipped: Mapping[str, tuple[str, ...]] = {}
+        """Nodes in more than one custom pool, with those pools: the real operator says so in its log."""
 
     def notice(self, touch: Touch) -> None:
         self._caches[touch.resource].touch(touch.name)
@@ -74,9 +75,10 @@ class MachineConfigOperator:
         due = [self._publish_policy(now)]
         due.extend(self._render_pool(pool, now) for pool in self._objects("machineconfigpools"))
         homes = self._homes()
-        for pool in self._objects("machineconfigpools"):
-            self._move_nodes(pool, homes[name_of(pool)])
-        homes = self._homes()
+        moved = [
+            self._move_nodes(pool, homes[name_of(pool)], now) for pool in self._objects("machineconfigpools")
+        ]
+        homes = self._homes() if any(moved) else homes
         due.extend(
             self._report(pool, homes[name_of(pool)], now) for pool in self._objects("machineconfigpools")
         )
@@ -121,6 +123,7 @@ class MachineConfigOperator:
         if pool["spec"].get("paused") and self._faults.find(
             FaultId.PAUSED_DOES_NOT_RENDER, self._cluster, now
         ):
+            del self._queued[name]  # it is queued when the pool is unpaused
             return FOREVER
         late = self._faults.find(FaultId.LATE_RENDER, self._cluster, now)
         due = since + (late.delay() if late else self._options.render_delay)
@@ -164,21 +167,34 @@ class MachineConfigOperator:
 
     # -------------------------------------------------------------------------------------------------- nodes
 
-    def _homes(self) -> dict[str, list[NodeView]]:
-        nodes = [rules.view(node) for node in self._objects("nodes")]
-        pools = self._objects("machineconfigpools")
-        self.clashes = rules.clashes(nodes, pools)
-        return rules.assign(nodes, pools)
+    def _homes(self) -> Mapping[str, list[NodeView]]:
+        assignment = rules.assign(
+            [self._view(n) for n in self._objects("nodes")], self._objects("machineconfigpools")
+        )
+        self.skipped = assignment.clashes
+        return assignment.by_pool
 
-    def _move_nodes(self, pool: JsonObject, nodes: list[NodeView]) -> None:
+    def _view(self, node: JsonObject) -> NodeView:
+        known = self._views.get(name_of(node))
+        if known is None or known[0] is not node:
+            known = self._views[name_of(node)] = (node, rules.view(node))
+        return known[1]
+
+    def _move_nodes(self, pool: JsonObject, nodes: list[NodeView], now: datetime) -> bool:
+        """Give nodes their next config; whether any got one."""
         target = (pool["spec"].get("configuration") or {}).get("name", "")
         settled = ((pool.get("status") or {}).get("configuration") or {}).get("name", "")
         newcomers = [n for n in nodes if not n.desired]
+        known = [n for n in nodes if n.desired]
+        chosen = rules.candidates(pool, known, self._retargetable(now))
         if target:  # a new node boots with what the pool has finished rolling out
             self._retarget(newcomers, settled or target)
-        states = self._options.retarget
-        known = [n for n in nodes if n.desired]
-        self._retarget(rules.candidates(pool, known, states), target)
+        self._retarget(chosen, target)
+        return bool(chosen or newcomers)
+
+    def _retargetable(self, now: datetime) -> frozenset[NodeState]:
+        stuck = self._faults.find(FaultId.DEGRADED_NOT_RETARGETED, self._cluster, now)
+        return self._options.retarget - {NodeState.DEGRADED} if stuck else self._options.retarget
 
     def _retarget(self, nodes: Iterable[NodeView], target: str) -> None:
         for node in nodes:

@@ -83,43 +83,32 @@ def view(node: JsonObject) -> NodeView:
     )
 
 
-def assign(nodes: Iterable[NodeView], pools: Iterable[JsonObject]) -> dict[str, list[NodeView]]:
-    """Nodes by pool. A node in two custom pools, or in none at all, stands in none."""
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Which node stands where."""
+
+    by_pool: Mapping[str, list[NodeView]]
+    clashes: Mapping[str, tuple[str, ...]]
+    """Nodes in more than one custom pool, with those pools: skipped with an error. Nodes in none are ignored."""
+
+
+def assign(nodes: Iterable[NodeView], pools: Iterable[JsonObject]) -> Assignment:
+    """Nodes by pool: master before custom before worker; a node in no pool, or in two custom ones, stands in none."""
     listed = list(pools)
     by_pool: dict[str, list[NodeView]] = {name_of(pool): [] for pool in listed}
+    clashes: dict[str, tuple[str, ...]] = {}
     for node in nodes:
-        home = home_of(node, listed)
+        matching = [
+            name_of(p) for p in listed if matches_selector(p["spec"].get("nodeSelector"), node.labels)
+        ]
+        custom = tuple(name for name in matching if name not in {MASTER, WORKER})
+        if len(custom) > 1:
+            clashes[node.name] = custom
+            continue
+        home = next((name for name in (MASTER, *custom, WORKER) if name in matching), None)
         if home is not None:
             by_pool[home].append(node)
-    return by_pool
-
-
-def home_of(node: NodeView, pools: Iterable[JsonObject]) -> str | None:
-    """The pool a node belongs to: master before custom before worker; None for no pool or two custom ones."""
-    matching = [name_of(p) for p in pools if matches_selector(p["spec"].get("nodeSelector"), node.labels)]
-    custom = [name for name in matching if name not in {MASTER, WORKER}]
-    if len(custom) > 1:
-        return None
-    for name in (MASTER, *custom, WORKER):
-        if name in matching:
-            return name
-    return None
-
-
-def clashes(nodes: Iterable[NodeView], pools: Iterable[JsonObject]) -> dict[str, list[str]]:
-    """Nodes in more than one custom pool, with those pools: the operator skips them with an error."""
-    listed = list(pools)
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        custom = [
-            name_of(p)
-            for p in listed
-            if name_of(p) not in {MASTER, WORKER}
-            and matches_selector(p["spec"].get("nodeSelector"), node.labels)
-        ]
-        if len(custom) > 1:
-            found[node.name] = sorted(custom)
-    return found
+    return Assignment(by_pool, clashes)
 
 
 def max_unavailable(pool: JsonObject, total: int) -> int:

@@ -89,7 +89,11 @@ def configuration_of(rendered: JsonObject, sources: Iterable[JsonObject]) -> Jso
 def input_of(pool: JsonObject, configs: Iterable[JsonObject]) -> tuple[object, ...]:
     """Moves when something that a render reads has moved."""
     selector = json.dumps(pool["spec"].get("machineConfigSelector"), sort_keys=True)
-    return (selector, *((name_of(c), uid_of(c), metadata(c).get("generation")) for c in configs))
+    return (
+        uid_of(pool),
+        selector,
+        *((name_of(c), uid_of(c), metadata(c).get("generation")) for c in configs),
+    )
 
 
 def check(config: JsonObject) -> None:
