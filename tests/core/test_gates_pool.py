@@ -513,6 +513,22 @@ def test_a_node_at_work_needs_no_hands_and_a_long_drain_says_where_to_look() -> 
     assert "node w3" in found.reason
 
 
+def test_a_node_that_never_came_back_is_named_with_the_command_that_shows_it() -> None:
+    away = node("w2", "rendered-0", "rendered-1", "Working", cordoned=True, ready=False)
+    found = unsettled(rolling(node("w1"), away))
+    assert f"node w2: NotReady since {SINCE}" in found.reason
+    assert "kubectl describe node w2" in found.reason
+
+
+def test_a_reason_stays_readable_on_a_large_pool() -> None:
+    waiting = [node(f"w{n:03}", "rendered-0", "rendered-0") for n in range(300)]
+    away = [node(f"x{n:03}", "rendered-0", "rendered-1", "Working", ready=False) for n in range(100)]
+    found = unsettled(rolling(*waiting, *away))
+    assert "300 node(s) wait for their turn" in found.reason
+    assert "more" in found.reason
+    assert len(found.reason) < 2_000
+
+
 def test_progress_changes_with_any_node_and_only_then() -> None:
     nodes = [node("w1", "rendered-0", "rendered-0"), node("w2", "rendered-0", "rendered-0")]
     before = unsettled(rolling(*nodes)).progress

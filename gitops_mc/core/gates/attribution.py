@@ -6,7 +6,7 @@ with equal ones is drift on the node, whatever was written before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from gitops_mc.core.gates.agreement import Comparison, rendered_body, status_name
 from gitops_mc.core.gates.membership import selected_configs
@@ -17,10 +17,8 @@ from gitops_mc.core.ignition import (
     Effective,
     Entry,
     EntryKind,
-    MergeOrder,
     effective_of,
     entries_changed,
-    merge,
 )
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, is_protected_config, name_of
@@ -44,7 +42,9 @@ def terminal_of(
     told = degraded_conditions(pool)
     if not told:
         return None
-    faults = tuple(_fault(live, pool, node, ours) for node in nodes or () if node.state == DEGRADED)
+    degraded = [node for node in nodes or () if node.state == DEGRADED]
+    declared = _declared(live, pool) if degraded else {}
+    faults = tuple(_fault(live, pool, node, ours, declared) for node in degraded)
     blame = [fault.attribution for fault in faults]
     if any(c.type == RENDER_DEGRADED for c in told):
         blame.append(_rendering(comparison, ours))
@@ -76,7 +76,18 @@ def _rendering(comparison: Comparison, ours: frozenset[str]) -> Attribution:
     return Attribution.FOREIGN if owners else Attribution.NOT_KNOWN
 
 
-def _fault(live: LiveCluster, pool: JsonObject, node: NodeState, ours: frozenset[str]) -> NodeFault:
+def _declared(live: LiveCluster, pool: JsonObject) -> Mapping[str, Effective]:
+    """What each live selected config says by itself, by name."""
+    return {name_of(config): effective_of(config) for config in selected_configs(live, name_of(pool))}
+
+
+def _fault(
+    live: LiveCluster,
+    pool: JsonObject,
+    node: NodeState,
+    ours: frozenset[str],
+    declared: Mapping[str, Effective],
+) -> NodeFault:
     told = f": {node.reason}" if node.reason else ""
     if not node.current or not node.desired:
         return NodeFault(
@@ -95,25 +106,22 @@ def _fault(live: LiveCluster, pool: JsonObject, node: NodeState, ours: frozenset
         lacking = node.current if current is None else node.desired
         return NodeFault(node.name, Attribution.NOT_KNOWN, (), f"{moving}; {lacking} was not read")
     changed = [change.entry for change in entries_changed(effective_of(current), effective_of(desired))]
-    blame = _strongest(_owner(live, pool, node, entry, ours) for entry in changed)
+    blame = _strongest(_owner(declared, _sources(pool, node.current), entry, ours) for entry in changed)
     names = tuple(dict.fromkeys(map(str, changed)))
     return NodeFault(node.name, blame, names, f"{moving}, which differ in {', '.join(names) or 'nothing'}")
 
 
 def _owner(
-    live: LiveCluster, pool: JsonObject, node: NodeState, entry: Entry, ours: frozenset[str]
+    declared: Mapping[str, Effective], sources: frozenset[str], entry: Entry, ours: frozenset[str]
 ) -> Attribution:
     """Who changed an entry. One that left every live config is ours only if all configs it can have come from are."""
-    configs = selected_configs(live, name_of(pool))
-    holders = {
-        name_of(config) for config in configs if _declares(merge((config,), MergeOrder.ALPHABETICAL), entry)
-    }
+    holders = {name for name, effective in declared.items() if _declares(effective, entry)}
     if holders & ours:
         return Attribution.OURS
-    sources = _sources(pool, node.current) - holders
-    if sources & ours:
-        return Attribution.OURS if sources <= ours and not holders else Attribution.NOT_KNOWN
-    return Attribution.FOREIGN if holders or sources else Attribution.NOT_KNOWN
+    gone = sources - holders
+    if gone & ours:
+        return Attribution.OURS if gone <= ours and not holders else Attribution.NOT_KNOWN
+    return Attribution.FOREIGN if holders or gone else Attribution.NOT_KNOWN
 
 
 def _sources(pool: JsonObject, rendered: str) -> frozenset[str]:

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from gitops_mc.core.gates.agreement import rendered_body, rendered_name
+from gitops_mc.core.gates.agreement import Comparison, rendered_body, rendered_name
 from gitops_mc.core.gates.attribution import degraded_conditions
 from gitops_mc.core.gates.membership import nodes_in_pools
 from gitops_mc.core.gates.nodes import DEGRADED, read_node
 from gitops_mc.core.gates.pool_checks import MACHINES
 from gitops_mc.core.gates.pool_view import view_pool
+from gitops_mc.core.gates.readings import Agreement
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown
 
@@ -59,7 +60,7 @@ def needs_for_pools(live: LiveCluster, pools: Iterable[str]) -> Needs:
 
 def _moves(live: LiveCluster, pool: JsonObject) -> bool:
     """Whether the pool's own counts leave anything open that only its nodes can tell."""
-    view = view_pool(live, pool, order=None, operator_files=(), excused=frozenset())
+    view = view_pool(live, pool, Comparison(Agreement.NOT_KNOWN, why="not asked"))
     return view.machines == 0 or any(True for check in MACHINES for _ in check(view))
 
 

@@ -61,6 +61,10 @@ class NodeState:
             and not self.cordoned
         )
 
+    def queued_for(self, config: str) -> bool:
+        """Whether this node is well, and the operator has yet to move it to `config`."""
+        return self.current != config and self.settled_on(self.current)
+
 
 def read_node(node: JsonObject) -> NodeState:
     annotations = annotations_of(node)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitops_mc.core.gates.agreement import rendered_name
+from gitops_mc.core.gates.agreement import compare_pool, rendered_name
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions, terminal_of
 from gitops_mc.core.gates.nodes import DEGRADED, draining, trouble, unfinished
 from gitops_mc.core.gates.pool_checks import FIRM, MACHINES, lacking, mismatches, node_by_node, paused_by
@@ -50,7 +50,7 @@ def read_pool(
     body = live.pools.value.get(pool)
     if body is None:
         return _absent(live.name, pool)
-    view = view_pool(live, body, order=order, operator_files=policy.operator_files, excused=excused)
+    view = view_pool(live, body, compare_pool(live, body, order, policy.operator_files), excused)
     found = _look(view)
     if found.blockers:
         return _unsettled(view, found, ours)
@@ -153,14 +153,28 @@ def _reason(
     view: PoolView, found: _Found, hands: tuple[NodeTrouble, ...], drains: tuple[NodeTrouble, ...]
 ) -> str:
     """All of it in one sentence: what, on which node, since when, and what to type."""
-    told = [*found.blockers, *found.lacking]
+    target = rendered_name(view.body)
     troubled = {item.node for item in (*hands, *drains)}
-    told += map(str, (*hands, *drains))
-    rest = (unfinished(node, rendered_name(view.body)) for node in view.counted if node.name not in troubled)
-    told += [line for line in rest if line]
+    others = [node for node in view.counted if node.name not in troubled and not node.settled_on(target)]
+    queued = [node for node in others if node.queued_for(target)]
+    moving = [node for node in others if not node.queued_for(target)]
+    told = [*found.blockers, *found.lacking, *map(str, (*hands, *drains))]
+    told += [unfinished(node, target) for node in moving]
+    told = _shortened(list(dict.fromkeys(told)))
+    if queued:
+        told.append(f"{len(queued)} node(s) wait for their turn")
     commands = [command for item in (*hands, *drains) for command in item.commands]
+    commands += [f"kubectl describe node {node.name}" for node in moving if not node.ready]
     commands = commands or [f"kubectl describe machineconfigpool {view.name}"]
     return (
-        f"pool {view.name} of {view.live.name}: {'; '.join(dict.fromkeys(told))}; "
-        f"see, on {view.live.name}: {' ; '.join(dict.fromkeys(commands))}"
+        f"pool {view.name} of {view.live.name}: {'; '.join(told)}; "
+        f"see, on {view.live.name}: {' ; '.join(_shortened(list(dict.fromkeys(commands))))}"
     )
+
+
+_TOLD = 8
+"""Parts of a reason that are shown; the reading has all of them."""
+
+
+def _shortened(parts: list[str]) -> list[str]:
+    return parts if len(parts) <= _TOLD else [*parts[:_TOLD], f"and {len(parts) - _TOLD} more"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitops_mc.core.gates.agreement import Comparison, compare_pool
+from gitops_mc.core.gates.agreement import Comparison
 from gitops_mc.core.gates.membership import Membership, nodes_in_pools
 from gitops_mc.core.gates.nodes import NodeState, read_node
 from gitops_mc.core.gates.status import count, section
-from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown, digest_of, name_of
 
@@ -48,12 +47,10 @@ class PoolView:
 def view_pool(
     live: LiveCluster,
     pool: JsonObject,
-    *,
-    order: MergeOrder | None,
-    operator_files: tuple[str, ...],
-    excused: frozenset[str],
+    comparison: Comparison,
+    excused: frozenset[str] = frozenset(),
 ) -> PoolView:
-    comparison = compare_pool(live, pool, order, operator_files)
+    """Gather one live pool; `comparison` is what `compare_pool` found, or that it was not asked."""
     membership = nodes_in_pools(live)
     if isinstance(membership, Unknown) or isinstance(live.nodes, Unknown):
         return PoolView(live, name_of(pool), pool, comparison, None, (), frozenset())
