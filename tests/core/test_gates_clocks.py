@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitops_mc.core.gates import (
     Agreement,
@@ -265,3 +268,34 @@ def test_clocks_survive_being_written_and_read() -> None:
     assert msgspec.convert(plain, PoolClocks) == clocks
     assert msgspec.convert({}, PoolClocks) == PoolClocks()
     assert isinstance(clocks.progress_at, datetime)
+
+
+@settings(derandomize=True, max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(1, 40),
+            st.sampled_from([SETTLED, SETTLED, SETTLED, SETTLED, UNSETTLED, DEGRADED, UNREAD]),
+        ),
+        min_size=1,
+        max_size=30,
+    )
+)
+def test_open_means_settled_at_every_look_of_the_last_settle_and_failed_means_degraded_so_long(
+    looks: list[tuple[int, PoolReading]],
+) -> None:
+    clocks, at = PoolClocks(), 0
+    seen: list[tuple[int, PoolReading]] = []
+    for gap, reading in looks:
+        at += gap
+        seen.append((at, reading))
+        found, clocks = judge(reading, clocks, POLICY, NOW + seconds(at))
+        settled = [t for t, _ in takewhile(lambda look: look[1] is SETTLED, reversed(seen))]
+        degraded = [t for t, _ in takewhile(lambda look: look[1] in (DEGRADED, UNREAD), reversed(seen))]
+        assert isinstance(found, Open) == (
+            bool(settled) and at - settled[-1] >= POLICY.settle.total_seconds()
+        )
+        if isinstance(found, Failed):
+            assert reading is DEGRADED
+            assert at - degraded[-1] >= POLICY.debounce.total_seconds()
+        assert isinstance(found, NotKnown) == (reading is UNREAD)
