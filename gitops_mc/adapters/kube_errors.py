@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import http.client
 import ssl
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,8 @@ def _plain(error: BaseException, timeout: float, trusted: str) -> tuple[str, str
                 return _certificate(cause, trusted)
             case url.NameResolutionError():
                 return "the host's name is not known (DNS)", "check the address, and DNS on this machine"
+            case url.NewConnectionError():
+                continue  # a kind of ConnectTimeoutError to the library; what it really was is behind it
             case url.ConnectTimeoutError():
                 return f"no connection within {timeout:g} s", "the host is down, or a firewall drops packets"
             case url.TimeoutError() | TimeoutError():
@@ -53,8 +56,10 @@ def _plain(error: BaseException, timeout: float, trusted: str) -> tuple[str, str
                 return f"TLS failed: {reason}", "is the address https, and is it the gateway's?"
             case OSError(errno=number) if number in _ERRNO:
                 return _ERRNO[number]
-    if any(isinstance(c, url.IncompleteRead) for c in chain):
+    if any(isinstance(c, http.client.IncompleteRead) for c in chain):
         return "the answer was cut short", ""
+    if any(isinstance(c, url.DecodeError) for c in chain):
+        return "the answer cannot be decompressed", ""
     if any(isinstance(c, url.ProtocolError) for c in chain):
         return "the connection was closed before an answer came", "a restarting control plane does that"
     return type(chain[-1]).__name__, ""
