@@ -8,27 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
 
+from gitops_mc.core.diff import Written
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 
 MEMORY_VERSION = 1
+NO_COMMIT = Commit("")
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenObject:
-    """An object we wrote: what (digest), under which name, and its uid once the server has told it."""
+class InventoryEntry:
+    """An object we wrote for a cluster. Only what stands in the inventory may ever be deleted."""
 
     kind: Kind
     name: str
-    digest: str
-    object_name: str
-    uid: str = ""
+    """As in the ResourceKey: a module's name, not its object's."""
+    written: Written
+
+    def key(self, cluster: str) -> ResourceKey:
+        return ResourceKey(cluster, self.kind, self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectName:
+    """An object of a cluster, without the cluster."""
+
+    kind: Kind
+    name: str
 
     def key(self, cluster: str) -> ResourceKey:
         return ResourceKey(cluster, self.kind, self.name)
@@ -41,8 +53,6 @@ class StepIntent:
     content: Content
     step: str
     pools: tuple[str, ...]
-    objects: tuple[WrittenObject, ...]
-    """What the step creates or changes; ours even if a crash loses the answer."""
     at: datetime
 
 
@@ -51,6 +61,8 @@ class FailureCause(StrEnum):
     """A pool degraded or stalled with our content."""
     MODULE = "module"
     """A module, policy or component gate past its time-out."""
+    REFUSED = "refused"
+    """The server refuses a write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +74,8 @@ class Failure:
     reason: str
     at: datetime
     subjects: Mapping[str, str]
-    """`pool:<name>`, `module:<name>`, `policy`, `components` -> digest of what Git wants for it; a newer content
-    repairs the failure only if one of them differs, else it inherits it."""
+    """`pool:<name>`, `module:<name>`, `policy`, `object:<kind>/<name>` -> digest of what Git wants for it; a newer
+    content repairs the failure only if one of them differs, else it inherits it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +93,18 @@ class ClusterMemory:
 
     started: Content | None = None
     """The content it was last admitted with."""
-    started_commit: Commit = Commit("")
+    started_commit: Commit = NO_COMMIT
     admitted_at: datetime | None = None
     begun: bool = False
     """A write for `started` has been intended: from here on its pools' trouble is ours."""
     passed: Content | None = None
-    passed_commit: Commit = Commit("")
+    passed_commit: Commit = NO_COMMIT
     passed_at: datetime | None = None
     failure: Failure | None = None
     step: StepIntent | None = None
-    written: tuple[WrittenObject, ...] = ()
-    """The inventory: only these may ever be deleted."""
-    created: tuple[tuple[Kind, str], ...] = ()
-    """Objects made by content that has not passed: its revert removes them without prune."""
+    inventory: tuple[InventoryEntry, ...] = ()
+    created: tuple[ObjectName, ...] = ()
+    """Objects that `started` made, remembered before they are made; its revert removes them without prune."""
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
     module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
     gate_since: Mapping[str, datetime] = field(default_factory=dict)
@@ -109,8 +120,14 @@ class ClusterMemory:
     accepted: tuple[str, ...] = ()
     """Ids of gate findings a human accepted."""
 
-    def inventory(self, cluster: str) -> Mapping[ResourceKey, WrittenObject]:
-        return {w.key(cluster): w for w in self.written}
+    def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
+        """The inventory by key."""
+        return {entry.key(cluster): entry.written for entry in self.inventory}
+
+    @property
+    def repairing(self) -> bool:
+        """A newer content than the one that failed has been started."""
+        return self.failure is not None and self.failure.content != self.started
 
     def excused_nodes(self, now: datetime) -> frozenset[str]:
         return frozenset(e.node for e in self.excused if e.until > now)
@@ -132,6 +149,8 @@ class Halt:
 
     reason: str
     since: datetime
+    clusters: tuple[str, ...]
+    """Those that failed and have not passed with newer content since; it ends when none is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +207,3 @@ def from_json(state: JsonObject) -> FleetMemory:
             f"the remembered state cannot be understood: {error}",
             hint="restore it from a copy, or move the file away: then every cluster is met as for the first time",
         ) from error
-
-
-def shifted(moment: datetime | None, by: timedelta) -> datetime | None:
-    """A clock's start, moved by the time it stood still."""
-    return None if moment is None else moment + by

@@ -1,0 +1,143 @@
+"""Whether the newest content may start in a cluster now, and why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_mc.core.diff import Touch
+from gitops_mc.core.gates import Settled
+from gitops_mc.core.gates.readings import Unsettled
+from gitops_mc.core.model import Failed, NotKnown, Unknown, Verdict
+from gitops_mc.core.plan import ClusterPlan, make_plan
+from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
+from gitops_mc.core.rollout.gating import GateBook, managed_pools
+from gitops_mc.core.rollout.memory import Failure, FailureCause
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.next_step import Next, Position, next_step
+from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
+
+
+def admission(case: Case, current: Assessment | None) -> Admission:
+    """Whether the newest content could start now."""
+    newest, memory = case.newest, case.memory
+    plan = make_plan(newest, case.live, case.policy, circumstances(case, memory))
+    managed = managed_pools(newest, case.live)
+    gates = (
+        gates_of(case, newest, managed)
+        if current is None or current.gates is None
+        else _joined(case, current, managed)
+    )
+
+    def answer(
+        standing: Standing, reason: str, following: Next | None = None, *, repair: bool = False
+    ) -> Admission:
+        return Admission(standing, reason, plan, gates, following, repair)
+
+    failed = memory.failure
+    repair = failed is not None and repairs(failed, newest, case.live)
+    if failed is not None and not repair and failed.content != newest.content:
+        return answer(
+            Standing.FAILED,
+            f"newer content does not change what failed, so it inherits the failure: {failed.reason}",
+        )
+    if plan.not_read:
+        return answer(Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read))
+    if plan.refusals:
+        return answer(Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals))
+    if _needs_approval(case, plan):
+        return answer(
+            Standing.APPROVAL,
+            f"first contact: the plan changes what somebody set ({_first_changes(plan)}); "
+            f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}",
+        )
+    if unpublished := sorted(gates.unpublished):
+        return _unpublished(case, plan, gates, unpublished)
+    exempt = _fix_forward(case, current, gates)
+    closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
+    if closed:
+        return answer(*_not_settled(case, current, gates, closed), repair=repair)
+    position = Position(newest, case.live, plan, gates, managed, exempt)
+    return answer(Standing.READY, "could start", next_step(position), repair=repair)
+
+
+def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBook:
+    """The gates of the newest content beside those already judged: pools are judged once a pass, modules by version."""
+    assert current.gates is not None
+    newest = gates_of(case, case.newest, managed)
+    pools = {**newest.pools, **current.gates.pools}
+    return replace(
+        newest, pools=pools, readings={**newest.readings, **current.gates.readings}, memory=current.memory
+    )
+
+
+def _relevant(case: Case, plan: ClusterPlan, managed: tuple[str, ...]) -> tuple[str, ...]:
+    existing = () if isinstance(case.live.pools, Unknown) else tuple(case.live.pools.value)
+    touched = [p for step in plan.steps for p in step.pools]
+    return tuple(p for p in dict.fromkeys([*managed, *touched]) if p in existing)
+
+
+def _needs_approval(case: Case, plan: ClusterPlan) -> bool:
+    memory = case.memory
+    first = memory.started is None and memory.passed is None
+    approved = memory.approved == case.newest.content or case.name in case.approved
+    return first and not approved and plan.touch is Touch.CHANGES_EXISTING
+
+
+def _first_changes(plan: ClusterPlan) -> str:
+    touched = [w for w in plan.writes if w.touch is Touch.CHANGES_EXISTING]
+    names = ", ".join(f"{w.key.kind.value} {w.key.name}" for w in touched[:3])
+    return names + (f" and {len(touched) - 3} more" if len(touched) > 3 else "")
+
+
+def _unpublished(case: Case, plan: ClusterPlan, gates: GateBook, modules: list[str]) -> Admission:
+    verdicts = {m: gates.modules[m] for m in modules}
+    reason = "; ".join(v.reason for v in verdicts.values())
+    failed = {f"module:{m}" for m, v in verdicts.items() if isinstance(v, Failed)}
+    if not failed:
+        unknown = any(isinstance(v, NotKnown) for v in verdicts.values())
+        return Admission(Standing.NOT_KNOWN if unknown else Standing.UNPUBLISHED, reason, plan, gates)
+    failure = Failure(
+        content=case.newest.content,
+        cause=FailureCause.MODULE,
+        reason=reason,
+        at=case.now,
+        subjects={s: subject_digest(case.newest, case.live, s) for s in failed},
+    )
+    return Admission(Standing.FAILED, reason, plan, gates, failure=failure)
+
+
+def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> frozenset[str]:
+    """Pools whose closed gate lets the newest content through, because it changes what unsettled them.
+
+    At once when they are degraded, stalled, or held as failed; while they roll healthily only if a human is impatient.
+    """
+    memory = case.memory
+    if not memory.begun:
+        return frozenset()
+    started = None if current is None else current.desired
+    held = memory.failure is not None
+    exempt = set()
+    for pool, reading in gates.readings.items():
+        if not repairable(reading, memory):
+            continue
+        assert isinstance(reading, Unsettled)
+        changed = started is None or pool_subject(started, case.live, pool) != pool_subject(
+            case.newest, case.live, pool
+        )
+        stuck = held or reading.terminal is not None or isinstance(gates.pools.get(pool), Failed)
+        if changed and (stuck or case.name in case.impatient):
+            exempt.add(pool)
+    return frozenset(exempt)
+
+
+def _not_settled(
+    case: Case, current: Assessment | None, gates: GateBook, closed: list[tuple[str, Verdict]]
+) -> tuple[Standing, str]:
+    reason = "; ".join(v.reason for _, v in closed)
+    if any(isinstance(v, NotKnown) for _, v in closed):
+        return Standing.NOT_KNOWN, reason
+    if all(isinstance(gates.readings.get(p), Settled) for p, _ in closed):
+        return Standing.NOT_KNOWN, f"looking whether it stays settled: {reason}"
+    if current is not None and current.in_rollout and case.memory.begun:
+        return Standing.IN_FLIGHT, f"newer content takes over once what is rolling has settled: {reason}"
+    return Standing.BLOCKED, f"sick before anything was written: {reason}"

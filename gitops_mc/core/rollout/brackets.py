@@ -1,0 +1,108 @@
+"""The bracket around a step of more than one write: pools stand still until all of it is there.
+
+Opened and closed by JSON Patch with a test on the resourceVersion, never by server-side apply: the operator may own
+`spec.paused`. The annotation says who, why, for which content, what `paused` was before, and which rendered config the
+pool had; so a run that finds it after a crash knows where it stands.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from gitops_mc.core.gates import rendered_name
+from gitops_mc.core.model import (
+    BRACKET_ANNOTATION,
+    FIELD_MANAGER,
+    Content,
+    JsonObject,
+    annotations_of,
+    metadata,
+    name_of,
+    resource_version,
+)
+from gitops_mc.core.rollout.moves import PoolPatch
+
+_PATH = "/metadata/annotations/" + BRACKET_ANNOTATION.replace("~", "~0").replace("/", "~1")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What stands in the annotation of a pool that we paused."""
+
+    step: str
+    content: str
+    before: bool | None
+    """`paused` before us; None: the field was absent."""
+    rendered: str
+    """spec.configuration.name when we paused."""
+
+
+def mark_of(pool: JsonObject) -> Mark | None:
+    """Our mark on a pool, or None. A mark that cannot be read is still a mark: nothing is known of what was before."""
+    text = annotations_of(pool).get(BRACKET_ANNOTATION)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = {}
+    if not isinstance(found, dict):
+        found = {}
+    before = found.get("paused")
+    return Mark(
+        step=str(found.get("step", "")),
+        content=str(found.get("content", "")),
+        before=before if isinstance(before, bool) else None,
+        rendered=str(found.get("rendered", "")),
+    )
+
+
+def opening(pool: JsonObject, step: str, content: Content) -> PoolPatch:
+    """Pause a pool and mark it, in one patch."""
+    spec = pool.get("spec") or {}
+    text = json.dumps(
+        {
+            "by": FIELD_MANAGER,
+            "why": "several writes belong together; nodes start when all are made",
+            "step": step,
+            "content": content,
+            "paused": spec.get("paused"),
+            "rendered": rendered_name(pool),
+        },
+        sort_keys=True,
+    )
+    operations: list[JsonObject] = [_test(pool)]
+    if metadata(pool).get("annotations") is None:
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+    operations.append({"op": "add", "path": _PATH, "value": text})
+    operations.append({"op": "add", "path": "/spec/paused", "value": True})
+    return PoolPatch(name_of(pool), tuple(operations))
+
+
+def closing(pool: JsonObject, mark: Mark, desired: JsonObject | None) -> PoolPatch:
+    """Give `paused` back and take the mark off, in one patch.
+
+    A manifest that sets `paused` itself takes effect here; otherwise it becomes what it was before us.
+    """
+    wanted = (desired or {}).get("spec", {}).get("paused", mark.before)
+    operations = [_test(pool), {"op": "remove", "path": _PATH}]
+    if wanted is not None:
+        operations.append({"op": "add", "path": "/spec/paused", "value": wanted})
+    elif "paused" in (pool.get("spec") or {}):
+        operations.append({"op": "remove", "path": "/spec/paused"})
+    return PoolPatch(name_of(pool), tuple(operations))
+
+
+def may_close(pool: JsonObject, mark: Mark, *, agrees: bool, render_degraded: bool) -> bool:
+    """Whether the pool may run again, all writes being made.
+
+    If the operator has rendered since we paused it, it renders while paused: wait until what it rendered is the merge,
+    or until it says that it cannot. If it has not, it may never render while paused: do not wait.
+    """
+    moved = rendered_name(pool) != mark.rendered
+    return not moved or agrees or render_degraded
+
+
+def _test(pool: JsonObject) -> JsonObject:
+    return {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(pool)}

@@ -1,0 +1,125 @@
+"""What is known of one cluster on one pass, and what is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitops_mc.core.gates import Counting
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import Commit, Content, DesiredCluster, Open, ResourceKey, Unknown
+from gitops_mc.core.plan import Circumstances, ClusterPlan
+from gitops_mc.core.policy import FleetPolicy, Prune
+from gitops_mc.core.rollout.gating import GateBook, judge_gates, order_of
+from gitops_mc.core.rollout.memory import ClusterMemory, Failure
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.next_step import Act, Next
+
+
+@dataclass(frozen=True, slots=True)
+class WriteFault:
+    """The server refused a write for good (422, 403, a conflict with another manager): trying again cannot help."""
+
+    content: Content
+    key: ResourceKey
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Everything that is known of one cluster on this pass."""
+
+    newest: DesiredCluster
+    commit: Commit
+    contents: Mapping[Content, DesiredCluster]
+    """Contents of this cluster that can still be had, the newest included."""
+    live: LiveCluster
+    memory: ClusterMemory
+    policy: FleetPolicy
+    prune: Prune
+    now: datetime
+    counting: Counting = Counting.RUNNING
+    approved: frozenset[str] = frozenset()
+    """Clusters whose first contact a human has approved, and nothing but this content of them."""
+    impatient: frozenset[str] = frozenset()
+    """Clusters where newer content need not wait until a healthy rolling has settled."""
+    fault: WriteFault | None = None
+
+    @property
+    def name(self) -> str:
+        return self.newest.name
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """Whether the cluster could be admitted with the newest content now."""
+
+    standing: Standing
+    """READY, or why not."""
+    reason: str
+    plan: ClusterPlan | None
+    gates: GateBook | None
+    next: Next | None = None
+    repair: bool = False
+    """It repairs what failed: written through a halt."""
+    failure: Failure | None = None
+    """It has failed before anything was written: never published."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Where a cluster stands. `memory` has its clocks moved on; `next` is what its started content would do."""
+
+    name: str
+    standing: Standing
+    reason: str
+    memory: ClusterMemory
+    desired: DesiredCluster
+    """The content it is assigned to: the started one while that is under way, else the newest."""
+    plan: ClusterPlan | None = None
+    gates: GateBook | None = None
+    next: Next | None = None
+    admission: Admission | None = None
+    closed: tuple[str, ...] = ()
+    """Managed pools whose gate is not open; what a soak watches."""
+
+    @property
+    def in_rollout(self) -> bool:
+        """Admitted, and not out again."""
+        return self.memory.started is not None and self.memory.started != self.memory.passed
+
+    @property
+    def mid_step(self) -> bool:
+        """A bracket is open: what is begun is ended, whatever else happens."""
+        return isinstance(self.next, Act) and not self.next.begins
+
+
+def all_open(assessment: Assessment) -> bool:
+    """Whether every gate of the cluster is open at this moment; what a soak needs."""
+    return assessment.gates is not None and all(isinstance(v.verdict, Open) for v in assessment.gates.views())
+
+
+def gates_of(case: Case, desired: DesiredCluster, managed: tuple[str, ...]) -> GateBook:
+    existing = () if isinstance(case.live.pools, Unknown) else tuple(case.live.pools.value)
+    return judge_gates(
+        desired,
+        case.live,
+        case.memory,
+        case.policy.gates,
+        case.now,
+        pools=(*managed, *existing),
+        counting=case.counting,
+    )
+
+
+def circumstances(case: Case, memory: ClusterMemory) -> Circumstances:
+    """What the plan has to know of the past."""
+    return Circumstances(
+        inventory=memory.written(case.name),
+        created=frozenset(o.key(case.name) for o in memory.created),
+        order=order_of(memory),
+        prune=case.prune,
+        passed=None if memory.passed is None else case.contents.get(memory.passed),
+    )

@@ -1,0 +1,119 @@
+"""One cluster on one pass: where it stands, what it would do next, and whether the newest content may take over.
+
+Pure. The fleet (`gitops_mc.core.rollout.fleet`) decides who may go on; here is only what a cluster could do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import DesiredCluster, Severity, Unknown
+from gitops_mc.core.rollout.admission import admission
+from gitops_mc.core.rollout.case import Assessment, Case
+from gitops_mc.core.rollout.gating import learnt_order
+from gitops_mc.core.rollout.memory import ClusterMemory
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.progress import progress
+
+
+def assess(case: Case) -> Assessment:
+    """Look at one cluster."""
+    memory = _dark_clock(case)
+    early = _early(case, memory)
+    if early is not None:
+        return early
+    memory = learnt_order(case.live, memory, case.policy.gates)
+    started = _started(case, memory)
+    current = progress(replace(case, memory=memory), started) if started is not None else None
+    if current is not None:
+        memory = current.memory
+    if started is not None and started.content == case.newest.content:
+        assert current is not None
+        return current
+    if case.newest.blocked:
+        problems = _problems(case.newest)
+        if current is not None and current.in_rollout:
+            return replace(current, reason=f"{current.reason}; newer content has problems: {problems}")
+        return Assessment(case.name, Standing.PROBLEMS, problems, memory, case.newest)
+    arriving = admission(replace(case, memory=memory), current)
+    if current is not None and current.in_rollout and current.standing is not Standing.SKIPPED:
+        return replace(current, admission=arriving)
+    gates = arriving.gates
+    memory = memory if gates is None else gates.memory
+    return Assessment(
+        case.name,
+        arriving.standing,
+        arriving.reason,
+        memory,
+        case.newest,
+        plan=arriving.plan,
+        gates=gates,
+        admission=arriving,
+    )
+
+
+def _dark_clock(case: Case) -> ClusterMemory:
+    memory = case.memory
+    if case.live.dark is None:
+        return memory if memory.dark_since is None else replace(memory, dark_since=None)
+    return memory if memory.dark_since is not None else replace(memory, dark_since=case.now)
+
+
+def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
+    """Standings for which no plan is needed, or none can be made."""
+
+    def told(standing: Standing, reason: str) -> Assessment:
+        return Assessment(case.name, standing, reason, memory, case.newest)
+
+    live = case.live
+    passed = memory.passed is not None and memory.passed == memory.started == case.newest.content
+    if memory.skipped == case.newest.content:
+        return told(Standing.SKIPPED, "skipped by a human for this content")
+    if live.dark is not None:
+        since = memory.dark_since or case.now
+        what = f"does not answer since {since.isoformat(timespec='seconds')}: {live.dark.reason}"
+        if case.now - since >= case.policy.gates.unreachable_after:
+            return told(Standing.UNREACHABLE, what)
+        if passed:
+            return told(Standing.PASSED, what)
+        return told(Standing.NOT_KNOWN, what)
+    if isinstance(live.inventory, Unknown):
+        return told(Standing.NOT_KNOWN, f"the inventory of clusters was not read: {live.inventory.reason}")
+    registered = next(iter(live.inventory.value.values()), None)
+    if registered is None:
+        return told(
+            Standing.UNREGISTERED,
+            f"clusters/{case.name} has no cluster of that name on global (kubectl get clusters.platform.tkestack.io)",
+        )
+    phase = str((registered.get("status") or {}).get("phase", ""))
+    if phase != "Running" and not memory.begun:
+        return told(
+            Standing.BLOCKED, f"the platform says phase {phase or 'unknown'} of {case.name}, not Running"
+        )
+    if missing := _not_read(live):
+        return told(Standing.NOT_KNOWN, missing)
+    return None
+
+
+def _not_read(live: LiveCluster) -> str:
+    facts = {"whether machine configuration is served": live.machine_apis, "modules": live.modules}
+    if not isinstance(live.machine_apis, Unknown) and live.machine_apis.value.served:
+        facts |= {
+            "machine configs": live.configs,
+            "pools": live.pools,
+            "the disruption policy": live.policies,
+        }
+    unknown = [f"{what}: {fact.reason}" for what, fact in facts.items() if isinstance(fact, Unknown)]
+    return f"not read yet: {'; '.join(unknown)}" if unknown else ""
+
+
+def _started(case: Case, memory: ClusterMemory) -> DesiredCluster | None:
+    """The desired state of the content that was started; None when there is none, or when it cannot be had any more."""
+    return None if memory.started is None else case.contents.get(memory.started)
+
+
+def _problems(desired: DesiredCluster) -> str:
+    errors = [p for p in desired.problems if p.severity is Severity.ERROR]
+    first = f"{errors[0].place}: {errors[0].message}" if errors else ""
+    return first + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else "")

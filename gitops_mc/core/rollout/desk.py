@@ -1,0 +1,98 @@
+"""Permissions: which clusters may go on, and which may start, counted one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from gitops_mc.core.model import DesiredCluster
+from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.rollout.inputs import Pass
+from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.moves import Move, Standing, WaveView
+from gitops_mc.core.rollout.next_step import Act, Finished
+from gitops_mc.core.rollout.transitions import about_to, admitted, passed
+from gitops_mc.core.rollout.waves import Budget, lines, starts_alone
+
+
+@dataclass(slots=True)
+class Desk:
+    """Hands out permissions one after the other, so that each counts those before it."""
+
+    on: Pass
+    memory: FleetMemory
+    found: dict[str, Assessment]
+    budget: Budget
+    moves: dict[str, Move] = field(default_factory=dict)
+
+    def go_on(self, name: str, *, wave_open: bool) -> None:
+        """The next step of a content that is under way."""
+        a = self.found[name]
+        if not isinstance(a.next, Act) or a.standing is Standing.SKIPPED:
+            return
+        halted = self.memory.halt is not None and not a.memory.repairing
+        superseded = a.admission is not None and wave_open and a.admission.standing is not Standing.FAILED
+        if a.next.begins and (halted or superseded):
+            return
+        self._send(name, a.next, a.desired)
+
+    def admit(self, name: str, view: WaveView, *, wave_open: bool) -> None:
+        """The newest content, if the cluster could start it and its wave, the budgets and the halt allow it."""
+        a = self.found[name]
+        arriving = a.admission
+        if name in self.moves or arriving is None or arriving.standing is not Standing.READY or a.mid_step:
+            return
+        repair = arriving.repair and a.memory.failure is not None
+        if not repair and (not wave_open or self.memory.halt is not None):
+            return
+        done = isinstance(arriving.next, Finished)
+        if not done and not a.in_rollout and not self._place(name, view):
+            return
+        memory = admitted(a.memory, self._newest(name), self.on.fleet.commit, self.on.now)
+        self._keep(
+            name, replace(a, memory=memory, standing=Standing.IN_FLIGHT, reason="admitted", admission=None)
+        )
+        if isinstance(arriving.next, Act):
+            self._send(name, arriving.next, self._newest(name))
+        elif done:
+            after = passed(memory, self.on.now)
+            self._keep(
+                name,
+                replace(
+                    self.found[name], memory=after, standing=Standing.PASSED, reason="already as Git says"
+                ),
+            )
+
+    def _place(self, name: str, view: WaveView) -> bool:
+        flying = [n for n, a in self.found.items() if n != name and self._holds_place(a)]
+        if starts_alone(name):
+            return not flying
+        if any(starts_alone(n) for n in flying):
+            return False
+        wave = next(
+            w for w in lines(self.on.fleet.policy, self.on.fleet.clusters)[0] if w.wave.name == view.wave
+        )
+        return len(flying) < wave.wave.max_concurrent.at_least_one(len(view.members))
+
+    def _holds_place(self, a: Assessment) -> bool:
+        """In flight: admitted and not out again, unless a tolerated failure or darkness has freed its place."""
+        if not a.in_rollout or a.standing is Standing.SKIPPED:
+            return False
+        if a.standing is Standing.FAILED:
+            return a.memory.begun and self.budget.too_many_failures
+        if a.standing is Standing.UNREACHABLE:
+            return a.memory.begun and self.budget.too_many_unreachable
+        return True
+
+    def _send(self, name: str, act: Act, desired: DesiredCluster) -> None:
+        a = self.found[name]
+        live = self.on.observed.live[name]
+        memory = about_to(a.memory, act, desired, live, self.on.now)
+        self._keep(name, replace(a, memory=memory, reason=f"writing {act.step.id}"))
+        self.moves[name] = act.move
+
+    def _newest(self, name: str) -> DesiredCluster:
+        return next(c for c in self.on.fleet.clusters if c.name == name)
+
+    def _keep(self, name: str, assessment: Assessment) -> None:
+        self.found[name] = assessment
+        self.memory = self.memory.with_cluster(name, assessment.memory)

@@ -1,0 +1,71 @@
+"""When a cluster has failed, with what, and what does not count as a failure of a repair."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitops_mc.core.gates.attribution import RENDER_DEGRADED
+from gitops_mc.core.gates.readings import PoolReading, Unsettled
+from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Verdict
+from gitops_mc.core.rollout.case import Case, WriteFault
+from gitops_mc.core.rollout.gating import GateBook
+from gitops_mc.core.rollout.memory import Failure, FailureCause
+from gitops_mc.core.rollout.repairs import repair_not_reached, subject_digest
+
+REPAIR_GRACE = timedelta(minutes=5)
+"""How long RenderDegraded may still stand after a repair: the operator renders late, and the old message stays."""
+
+
+def failure_of(
+    case: Case, desired: DesiredCluster, gates: GateBook, managed: tuple[str, ...]
+) -> Failure | None:
+    memory = case.memory
+    failed: dict[str, Verdict] = {}
+    for pool, verdict in gates.not_open(managed):
+        if isinstance(verdict, Failed) and not _still_repairing(case, pool, gates.readings[pool]):
+            failed[f"pool:{pool}"] = verdict
+    failed |= {f"module:{m}": v for m, v in gates.modules.items() if isinstance(v, Failed)}
+    failed |= {
+        n: v for n, v in (("policy", gates.policy), ("components", gates.components)) if isinstance(v, Failed)
+    }
+    if not failed or memory.started is None:
+        return None
+    cause = FailureCause.CONFIG if any(s.startswith("pool:") for s in failed) else FailureCause.MODULE
+    return Failure(
+        content=desired.content,
+        cause=cause,
+        reason="; ".join(v.reason for v in failed.values()),
+        at=case.now,
+        subjects={s: subject_digest(desired, case.live, s) for s in failed},
+    )
+
+
+def _still_repairing(case: Case, pool: str, reading: PoolReading) -> bool:
+    """Degraded by what failed before, not yet by what repairs it."""
+    memory = case.memory
+    if not memory.repairing:
+        return False
+    rendering = (
+        isinstance(reading, Unsettled)
+        and reading.terminal is not None
+        and RENDER_DEGRADED in reading.terminal.conditions
+    )
+    if rendering:
+        return memory.admitted_at is not None and case.now - memory.admitted_at < REPAIR_GRACE
+    return repair_not_reached(case.live, pool, reading)
+
+
+def any_failed(gates: GateBook) -> bool:
+    verdicts = (*gates.pools.values(), *gates.modules.values(), gates.policy, gates.components)
+    return any(isinstance(v, Failed | NotKnown) for v in verdicts)
+
+
+def refused_write(case: Case, desired: DesiredCluster, fault: WriteFault) -> Failure:
+    subject = f"object:{fault.key.kind.value}/{fault.key.name}"
+    return Failure(
+        content=desired.content,
+        cause=FailureCause.REFUSED,
+        reason=f"{fault.key.kind.value} {fault.key.name} was refused: {fault.reason}",
+        at=fault.at,
+        subjects={subject: subject_digest(desired, case.live, subject)},
+    )

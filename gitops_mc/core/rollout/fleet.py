@@ -1,0 +1,291 @@
+"""next_moves: the heart. Fleet, memory, what was observed, and the time -> moves and the memory to keep.
+
+Pure and total: called on every pass, it starts from nothing but its arguments. The memory it returns is made durable
+before any of its moves is carried out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from gitops_mc.core.gates import Counting
+from gitops_mc.core.live import unread
+from gitops_mc.core.model import DesiredCluster, Known, Outage
+from gitops_mc.core.policy import Prune
+from gitops_mc.core.rollout.case import Assessment, Case
+from gitops_mc.core.rollout.cluster import assess
+from gitops_mc.core.rollout.desk import Desk
+from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
+from gitops_mc.core.rollout.memory import FleetMemory, Halt, PruneLimits
+from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.next_step import Finished
+from gitops_mc.core.rollout.outlook import outlook, view_of
+from gitops_mc.core.rollout.transitions import passed
+from gitops_mc.core.rollout.waves import Budget, Line, lines, look, not_reread, remembered
+
+UNWATCHED = timedelta(minutes=2)
+"""After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
+
+
+def next_moves(
+    fleet: Fleet, memory: FleetMemory, observed: Observed, now: datetime, acts: Acts = NO_ACTS
+) -> tuple[Decision, FleetMemory]:
+    """One pass."""
+    memory = _prune_limits(_after_gap(memory, now), fleet)
+    on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
+    found = {c.name: _assess(c, on, memory) for c in fleet.clusters}
+    for name, assessment in found.items():
+        if name not in observed.busy:
+            memory = memory.with_cluster(name, assessment.memory)
+    memory, found = _early_failures(memory, found, fleet)
+    memory, found = _passes(memory, found, on)
+    budget = _budget(fleet, found, memory)
+    memory = _halted(memory, found, budget, now)
+    memory, views = _waves(on, memory, found, budget)
+    desk = _moves(on, memory, found, views, budget)
+    wave_of = {name: view.wave for view in views for name in view.members}
+    shown = tuple(view_of(desk.found[c.name], wave_of.get(c.name, ""), observed.busy) for c in fleet.clusters)
+    moves = tuple(desk.moves[name] for name in sorted(desk.moves))
+    decision = Decision(
+        moves=moves,
+        outlook=outlook(moves, shown, views, desk.memory, on.fault),
+        clusters=shown,
+        waves=views,
+        attention=_attention(desk.found, views, moves),
+    )
+    return decision, desk.memory
+
+
+# --------------------------------------------------------------------------------------------------- circumstances
+
+
+def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
+    if memory.clock is None or now - memory.clock <= UNWATCHED:
+        return replace(memory, clock=now)
+    clusters = {
+        name: replace(
+            m,
+            pool_clocks={p: replace(c, settled_since=None) for p, c in m.pool_clocks.items()},
+            module_clocks={k: replace(c, ready_since=None) for k, c in m.module_clocks.items()},
+        )
+        for name, m in memory.clusters.items()
+    }
+    waves = {
+        name: w if w.soak_since is None else replace(w, soak_since=w.soak_since + (now - memory.clock))
+        for name, w in memory.waves.items()
+    }
+    return replace(memory, clusters=clusters, waves=waves, clock=now)
+
+
+def _prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
+    """A tightened limit holds at once, a loosened one from the commit after the one that loosened it."""
+    said, known = fleet.policy.prune, memory.prune
+    if known is None:
+        fresh = PruneLimits(fleet.commit, said.enabled, said.max_deletes, said.enabled, said.max_deletes)
+        return replace(memory, prune=fresh)
+    if known.commit == fleet.commit and (known.enabled, known.max_deletes) == (
+        said.enabled,
+        said.max_deletes,
+    ):
+        return memory
+    moved = PruneLimits(fleet.commit, said.enabled, said.max_deletes, known.enabled, known.max_deletes)
+    return replace(memory, prune=moved)
+
+
+def prune_in_force(memory: FleetMemory) -> Prune:
+    limits = memory.prune
+    if limits is None:
+        return Prune()
+    return Prune(
+        enabled=limits.enabled and limits.before_enabled,
+        max_deletes=min(limits.max_deletes, limits.before_max_deletes),
+    )
+
+
+def fleet_fault(fleet: Fleet, observed: Observed) -> str:
+    """One fault of the whole fleet, or empty: the gateway, the global API, or credentials. Nobody is counted for it."""
+    live = [observed.live[c.name] for c in fleet.clusters if c.name in observed.live]
+    dark = [x for x in live if x.dark is not None]
+    glob = next((x.inventory for x in live if not isinstance(x.inventory, Known)), None)
+    if live and glob is not None and not any(isinstance(x.inventory, Known) for x in live):
+        return f"the global cluster cannot be read: {glob.reason}"
+    if len(dark) < 2 or len(dark) * 2 <= len(live):
+        return ""
+    denied = [x for x in dark if x.dark and x.dark.kind is Outage.DENIED]
+    first = dark[0].dark
+    told = first.reason if first else ""
+    if len(denied) * 2 > len(live):
+        return f"credentials are refused on {len(denied)} of {len(live)} clusters: {told}"
+    return f"{len(dark)} of {len(live)} clusters do not answer, so it is the gateway: {told}"
+
+
+def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessment:
+    case = Case(
+        newest=cluster,
+        commit=on.fleet.commit,
+        contents={**on.fleet.contents.get(cluster.name, {}), cluster.content: cluster},
+        live=on.observed.live.get(cluster.name) or unread(cluster.name, on.now),
+        memory=memory.cluster(cluster.name),
+        policy=on.fleet.policy,
+        prune=prune_in_force(memory),
+        now=on.now,
+        counting=Counting.STOPPED if on.fault else Counting.RUNNING,
+        approved=on.acts.approved,
+        impatient=on.acts.impatient,
+        fault=on.observed.faults.get(cluster.name),
+    )
+    return assess(case)
+
+
+# ------------------------------------------------------------------------------------------------ failures, passes
+
+
+def _early_failures(
+    memory: FleetMemory, found: Mapping[str, Assessment], fleet: Fleet
+) -> tuple[FleetMemory, dict[str, Assessment]]:
+    """Clusters that fail before anything is written: a version that is never published."""
+    result = dict(found)
+    for name, a in found.items():
+        if a.admission is None or a.admission.failure is None or a.in_rollout:
+            continue
+        failed = replace(
+            a.memory,
+            started=a.admission.failure.content,
+            started_commit=fleet.commit,
+            failure=a.admission.failure,
+        )
+        memory = memory.with_cluster(name, failed)
+        result[name] = replace(a, memory=failed, standing=Standing.FAILED)
+    return memory, result
+
+
+def _passes(
+    memory: FleetMemory, found: Mapping[str, Assessment], on: Pass
+) -> tuple[FleetMemory, dict[str, Assessment]]:
+    result = dict(found)
+    for name, a in found.items():
+        if name in on.observed.busy or not isinstance(a.next, Finished) or not a.in_rollout:
+            continue
+        after = passed(a.memory, on.now)
+        if memory.halt is not None and a.memory.repairing:
+            left = tuple(c for c in memory.halt.clusters if c != name)
+            memory = replace(memory, halt=replace(memory.halt, clusters=left) if left else None)
+        memory = memory.with_cluster(name, after)
+        arriving = a.admission
+        if after.started == a.desired.content and arriving is None:
+            result[name] = replace(a, standing=Standing.PASSED, reason="passed", memory=after, next=None)
+        else:
+            result[name] = replace(a, memory=after, next=None)
+    return memory, result
+
+
+def _budget(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) -> Budget:
+    total = len(found)
+    rollout = fleet.policy.rollout
+    failed = [n for n, a in found.items() if a.memory.failure is not None and a.memory.begun]
+    failed += [n for n, a in found.items() if a.standing is Standing.FAILED and n not in failed]
+    away = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
+    waiting_halt = memory.halt.clusters if memory.halt is not None else ()
+    return Budget(
+        failures_allowed=rollout.max_failures.of(total),
+        failed=len({*failed, *waiting_halt}),
+        unreachable_allowed=rollout.max_unreachable.of(total),
+        unreachable=sum(1 for n, a in found.items() if a.standing in away and n not in failed),
+    )
+
+
+def _halted(
+    memory: FleetMemory, found: Mapping[str, Assessment], budget: Budget, now: datetime
+) -> FleetMemory:
+    failed = tuple(
+        n for n, a in found.items() if a.memory.failure is not None and a.standing is not Standing.SKIPPED
+    )
+    if memory.halt is not None:
+        clusters = tuple(sorted({*memory.halt.clusters, *failed}))
+        return replace(memory, halt=replace(memory.halt, clusters=clusters))
+    if not budget.too_many_failures or not failed:
+        return memory
+    reasons = "; ".join(f"{n}: {f.reason}" for n in failed if (f := found[n].memory.failure) is not None)
+    told = f"{budget.failed} cluster(s) failed, {budget.failures_allowed} tolerated: {reasons}"
+    return replace(memory, halt=Halt(told, now, failed))
+
+
+# ----------------------------------------------------------------------------------------------------------- waves
+
+
+def _waves(
+    on: Pass, memory: FleetMemory, found: Mapping[str, Assessment], budget: Budget
+) -> tuple[FleetMemory, tuple[WaveView, ...]]:
+    clusters = {c.name: c for c in on.fleet.clusters}
+    ordered, _ = lines(on.fleet.policy, on.fleet.clusters)
+    views: list[WaveView] = []
+    closed = on.fault
+    for position, line in enumerate(ordered):
+        wave_memory = remembered(line, clusters, memory.waves.get(line.wave.name))
+        if line.wave.name in on.acts.approved:
+            wave_memory = replace(wave_memory, approved=True)
+        if not closed and position and _unfinished(line, found):
+            closed = _before_opening(ordered[:position], found, on, budget)
+        view, wave_memory = look(line, found, wave_memory, budget, on.now, closed=closed)
+        memory = memory.with_wave(line.wave.name, wave_memory)
+        views.append(view)
+        if view.state is not WaveState.DONE and not closed:
+            closed = f"wave {line.wave.name} is {view.state.value}: {view.reason}"
+    return memory, tuple(views)
+
+
+def _before_opening(before: Sequence[Line], found: Mapping[str, Assessment], on: Pass, budget: Budget) -> str:
+    """Why the wave after `before` stays closed although they are done; empty when it may open."""
+    if budget.too_many_unreachable:
+        return (
+            f"{budget.unreachable} cluster(s) are blocked or unreachable, {budget.unreachable_allowed} tolerated "
+            "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
+        )
+    live = on.observed.live
+    read_at = {n: x.pools.at for n, x in live.items() if isinstance(x.pools, Known) and x.dark is None}
+    stale = not_reread(before, found, read_at, on.now)
+    return f"looking again at {', '.join(stale[:3])} before this wave opens" if stale else ""
+
+
+def _unfinished(line: Line, found: Mapping[str, Assessment]) -> bool:
+    over = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
+    return any(found[name].standing not in over for name in line.members)
+
+
+# ----------------------------------------------------------------------------------------------------------- moves
+
+
+def _moves(
+    on: Pass,
+    memory: FleetMemory,
+    found: Mapping[str, Assessment],
+    views: tuple[WaveView, ...],
+    budget: Budget,
+) -> Desk:
+    desk = Desk(on, memory, dict(found), budget)
+    for view in views:
+        for name in filter(on.may_write, view.members):
+            desk.go_on(name, wave_open=view.state is WaveState.OPEN)
+    for view in views:
+        for name in filter(on.may_write, view.members):
+            desk.admit(name, view, wave_open=view.state is WaveState.OPEN)
+    return desk
+
+
+def _attention(
+    found: Mapping[str, Assessment], views: tuple[WaveView, ...], moves: tuple[Move, ...]
+) -> frozenset[str]:
+    """Clusters whose facts decide what comes next."""
+    wanted = {move.cluster for move in moves}
+    for name, a in found.items():
+        if a.in_rollout or a.standing is Standing.NOT_KNOWN:
+            wanted.add(name)
+    for position, view in enumerate(views):
+        if view.state in {WaveState.OPEN, WaveState.SOAKING, WaveState.NEEDS_APPROVAL}:
+            wanted.update(view.members)
+        if view.state is WaveState.CLOSED and position and views[position - 1].state is WaveState.DONE:
+            wanted.update(n for v in views[:position] for n in v.members)
+            wanted.update(view.members)
+    return frozenset(wanted)

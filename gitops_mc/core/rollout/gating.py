@@ -1,0 +1,218 @@
+"""All gates of one cluster on one pass: readings, verdicts, and the clocks to remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gitops_mc.core.gates import (
+    Counting,
+    ModuleClocks,
+    PoolClocks,
+    PoolReading,
+    judge,
+    judge_gate,
+    judge_module,
+    judge_publication,
+    learn_order,
+    live_modules,
+    read_components,
+    read_module,
+    read_policy,
+    read_pool,
+    read_publication,
+)
+from gitops_mc.core.gates.waiting import GateReading
+from gitops_mc.core.ignition import MergeOrder
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import (
+    MACHINE_CONFIG_MODULE,
+    DesiredCluster,
+    JsonObject,
+    Kind,
+    Manifest,
+    NotKnown,
+    Open,
+    Unknown,
+    Verdict,
+    labels_of,
+    matches_selector,
+)
+from gitops_mc.core.policy import Gates
+from gitops_mc.core.rollout.memory import ClusterMemory
+from gitops_mc.core.rollout.moves import GateView
+
+POLICY = "policy"
+COMPONENTS = "components"
+GATE_TIMEOUT = timedelta(minutes=30)
+"""For the policy and component gates, which fleet.yaml has no setting for: the operator needs seconds to minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class GateBook:
+    """Every gate of a cluster as it stands now. `memory` is the cluster's memory with the clocks moved on."""
+
+    pools: Mapping[str, Verdict]
+    readings: Mapping[str, PoolReading]
+    modules: Mapping[str, Verdict]
+    unpublished: frozenset[str]
+    """Modules whose wanted version the platform cannot install yet; their gate says why."""
+    policy: Verdict
+    components: Verdict
+    memory: ClusterMemory
+
+    def views(self) -> tuple[GateView, ...]:
+        return (
+            *(GateView(f"module {name}", verdict) for name, verdict in self.modules.items()),
+            GateView(COMPONENTS, self.components),
+            GateView(POLICY, self.policy),
+            *(GateView(f"pool {name}", verdict) for name, verdict in self.pools.items()),
+        )
+
+    def not_open(self, pools: Iterable[str]) -> tuple[tuple[str, Verdict], ...]:
+        """Those of `pools` whose gate is not open, with its verdict."""
+        return tuple((p, v) for p in pools if not isinstance(v := self.pools.get(p, _UNREAD), Open))
+
+
+_UNREAD = NotKnown("the pool was not read")
+
+
+def managed_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
+    """Pools with a manifest, and live pools that select one of our configs; those gate the cluster, changed or not."""
+    named = {m.key.name for m in desired.of_kind(Kind.MACHINE_CONFIG_POOL)}
+    configs = [labels_of(m.body) for m in desired.of_kind(Kind.MACHINE_CONFIG)]
+    if not isinstance(live.pools, Unknown):
+        for name, pool in live.pools.value.items():
+            selector = (pool.get("spec") or {}).get("machineConfigSelector")
+            if any(matches_selector(selector, labels) for labels in configs):
+                named.add(name)
+    return tuple(sorted(named))
+
+
+def learnt_order(live: LiveCluster, memory: ClusterMemory, policy: Gates) -> ClusterMemory:
+    """Remember the merge order as soon as a settled pool tells it; what was learnt once is kept."""
+    if memory.merge_order is not None:
+        return memory
+    found = learn_order(live, policy.pool.operator_files)
+    return replace(memory, merge_order=found.value) if isinstance(found, MergeOrder) else memory
+
+
+def order_of(memory: ClusterMemory) -> MergeOrder | None:
+    return None if memory.merge_order is None else MergeOrder(memory.merge_order)
+
+
+def our_configs(memory: ClusterMemory) -> frozenset[str]:
+    """Names of MachineConfigs that are ours, those under way included; for attribution."""
+    kept = {e.name for e in memory.inventory if e.kind is Kind.MACHINE_CONFIG}
+    return frozenset(kept | {c.name for c in memory.created if c.kind is Kind.MACHINE_CONFIG})
+
+
+def judge_gates(
+    desired: DesiredCluster,
+    live: LiveCluster,
+    memory: ClusterMemory,
+    policy: Gates,
+    now: datetime,
+    *,
+    pools: Iterable[str],
+    counting: Counting,
+) -> GateBook:
+    """Read and judge every gate of a cluster: the given pools, all desired modules, policy, components."""
+    order, excused, ours = order_of(memory), memory.excused_nodes(now), our_configs(memory)
+    readings = {
+        p: read_pool(live, p, order=order, policy=policy.pool, excused=excused, ours=ours)
+        for p in sorted(set(pools))
+    }
+    verdicts: dict[str, Verdict] = {}
+    clocks: dict[str, PoolClocks] = {}
+    for pool, reading in readings.items():
+        verdicts[pool], clocks[pool] = judge(
+            reading,
+            memory.pool_clocks.get(pool, PoolClocks()),
+            policy.pool,
+            now,
+            accepted=frozenset(memory.accepted),
+            counting=counting,
+        )
+    modules: dict[str, Verdict] = {}
+    unpublished: set[str] = set()
+    module_clocks: dict[str, ModuleClocks] = {}
+    for manifest in desired.of_kind(Kind.MODULE_INFO):
+        name, version = manifest.key.name, wanted_version(manifest)
+        started = memory.module_clocks.get(name, ModuleClocks())
+        if not asks_for(live, name, version):
+            published = read_publication(live, name, version)
+            modules[name], started = judge_publication(
+                published, started, policy.module, now, counting=counting
+            )
+            if not isinstance(modules[name], Open):
+                unpublished.add(name)
+                module_clocks[name] = started
+                continue
+        before = memory.spec_hashes.get(name)
+        module = read_module(live, name, wanted=version, spec_hash_before=before)
+        modules[name], module_clocks[name] = judge_module(
+            module, started, policy.module, now, counting=counting
+        )
+    since = dict(memory.gate_since)
+    policy_verdict = (
+        _timed(POLICY, read_policy(live, wanted_policy(desired)), since, now)
+        if _has_policy(desired)
+        else _NONE
+    )
+    components = (
+        _timed(COMPONENTS, read_components(live), since, now) if _has_machine_config(desired) else _NONE
+    )
+    return GateBook(
+        pools=verdicts,
+        readings=readings,
+        modules=modules,
+        unpublished=frozenset(unpublished),
+        policy=policy_verdict,
+        components=components,
+        memory=replace(
+            memory,
+            pool_clocks={**memory.pool_clocks, **clocks},
+            module_clocks={**memory.module_clocks, **module_clocks},
+            gate_since=since,
+        ),
+    )
+
+
+_NONE: Verdict = Open("nothing of ours to wait for")
+
+
+def _has_policy(desired: DesiredCluster) -> bool:
+    return bool(desired.of_kind(Kind.MACHINE_CONFIGURATION))
+
+
+def _has_machine_config(desired: DesiredCluster) -> bool:
+    return any(m.key.name == MACHINE_CONFIG_MODULE for m in desired.of_kind(Kind.MODULE_INFO))
+
+
+def wanted_policy(desired: DesiredCluster) -> JsonObject:
+    found = next(iter(desired.of_kind(Kind.MACHINE_CONFIGURATION)), None)
+    wanted: JsonObject = (
+        {} if found is None else (found.body.get("spec") or {}).get("nodeDisruptionPolicy") or {}
+    )
+    return wanted
+
+
+def wanted_version(manifest: Manifest) -> str:
+    return str((manifest.body.get("spec") or {}).get("version", ""))
+
+
+def asks_for(live: LiveCluster, module: str, version: str) -> bool:
+    """Whether the live ModuleInfo already says the wanted version: then its publication is no question any more."""
+    found = live_modules(live, module)
+    return len(found) == 1 and str((found[0].get("spec") or {}).get("version", "")) == version
+
+
+def _timed(name: str, reading: GateReading, since: dict[str, datetime], now: datetime) -> Verdict:
+    verdict = judge_gate(reading, since.get(name, now), GATE_TIMEOUT, now)
+    if isinstance(verdict, Open):
+        since.pop(name, None)
+    else:
+        since.setdefault(name, now)
+    return verdict

@@ -1,0 +1,159 @@
+"""What the shell is asked to do, and what is said about every cluster and wave meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import TypeAlias
+
+from gitops_mc.core.diff import Change
+from gitops_mc.core.model import Content, JsonObject, Verdict
+from gitops_mc.core.plan import ClusterPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PoolPatch:
+    """A JSON Patch of one pool; its first operation tests the resourceVersion it was decided on."""
+
+    pool: str
+    patch: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Make the writes of a step, in order. The first one that fails ends the move; the rest is decided again."""
+
+    cluster: str
+    step: str
+    writes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Open the bracket: pause these pools and mark them as ours."""
+
+    cluster: str
+    step: str
+    patches: tuple[PoolPatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unpause:
+    """Close the bracket: put `paused` back to what it was and take the mark off, in one patch a pool."""
+
+    cluster: str
+    step: str
+    patches: tuple[PoolPatch, ...]
+
+
+Move: TypeAlias = Apply | Pause | Unpause
+
+
+class Standing(StrEnum):
+    """Where a cluster stands in the rollout of the newest content."""
+
+    PASSED = "passed"
+    IN_FLIGHT = "in flight"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    """Sick before we wrote, refused, or not Running."""
+    UNPUBLISHED = "not published"
+    """A module version is not published yet; counts as blocked until publishTimeout."""
+    PROBLEMS = "problems"
+    """Its part of the repository has problems."""
+    UNREACHABLE = "unreachable"
+    UNREGISTERED = "unregistered"
+    SKIPPED = "skipped"
+    APPROVAL = "needs approval"
+    """First contact with a plan that changes what somebody set."""
+    READY = "ready"
+    """Could start; waits for its wave or a place in it."""
+    NOT_KNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True)
+class GateView:
+    """One gate as it is shown: `pool worker`, `module machine-config`, `policy`, `components`."""
+
+    subject: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterView:
+    """What is known of one cluster on this pass, for progress, `status` and `why`."""
+
+    cluster: str
+    wave: str
+    standing: Standing
+    reason: str
+    content: Content | None
+    """The content it is assigned to."""
+    step: str
+    gates: tuple[GateView, ...]
+    plan: ClusterPlan | None
+    begun: bool
+
+
+class WaveState(StrEnum):
+    DONE = "done"
+    SOAKING = "soaking"
+    OPEN = "open"
+    CLOSED = "closed"
+    NEEDS_APPROVAL = "needs approval"
+
+
+@dataclass(frozen=True, slots=True)
+class WaveView:
+    wave: str
+    state: WaveState
+    reason: str
+    members: tuple[str, ...]
+    soak_left: timedelta = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing to send now; look again later. `until`: the next moment at which time alone may change something."""
+
+    reason: str
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Only a named act of a human gets it further."""
+
+    reasons: tuple[str, ...]
+    acts: tuple[str, ...]
+    """What the human can do, as commands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halted:
+    """Stopped by failures; what was begun has been watched to its end."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Every cluster that can have it has it."""
+
+    reason: str
+
+
+Outlook: TypeAlias = Wait | Hold | Halted | Done
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Everything one pass decides: moves, the outlook, views for people, and which clusters to read next."""
+
+    moves: tuple[Move, ...]
+    outlook: Outlook
+    clusters: tuple[ClusterView, ...]
+    waves: tuple[WaveView, ...]
+    attention: frozenset[str]
+    """Clusters whose facts decide what comes next; the others may be read more slowly."""

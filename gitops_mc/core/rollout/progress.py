@@ -1,0 +1,100 @@
+"""How far a cluster has come with the content it was started with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_mc.core.gates.readings import Unsettled
+from gitops_mc.core.model import DesiredCluster
+from gitops_mc.core.plan import ClusterPlan, make_plan
+from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
+from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
+from gitops_mc.core.rollout.gating import GateBook, managed_pools
+from gitops_mc.core.rollout.inventory import with_inventory
+from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.next_step import Act, Await, Finished, Next, Position, next_step
+from gitops_mc.core.rollout.repairs import repairable
+
+
+def progress(case: Case, desired: DesiredCluster) -> Assessment:
+    """How far the started content has come."""
+    memory = case.memory
+    plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
+    managed = managed_pools(desired, case.live)
+    gates = gates_of(case, desired, managed)
+    memory = with_inventory(gates.memory, desired, plan, case.live)
+    closed = tuple(p for p, _ in gates.not_open(managed))
+
+    def told(standing: Standing, reason: str, following: Next | None) -> Assessment:
+        return Assessment(
+            case.name,
+            standing,
+            reason,
+            memory,
+            desired,
+            plan=plan,
+            gates=gates,
+            next=following,
+            closed=closed,
+        )
+
+    if memory.passed == memory.started and (memory.failure is None or memory.repairing):
+        return told(Standing.PASSED, _passed_reason(memory, closed, gates), None)
+    if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
+        memory = replace(memory, failure=refused_write(case, desired, case.fault))
+    failure = failure_of(case, desired, gates, managed)
+    if failure is not None and (memory.failure is None or memory.repairing):
+        memory = replace(memory, failure=failure)
+    position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates))
+    following = _held(plan) or next_step(position)
+    held = None if memory.repairing else memory.failure
+    if held is not None:
+        if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
+            memory = replace(memory, failure=None)
+            return told(Standing.IN_FLIGHT, "opened after all", following)
+        ending = following if isinstance(following, Act) and not following.begins else None
+        return told(Standing.FAILED if memory.begun else Standing.BLOCKED, held.reason, ending)
+    match following:
+        case Finished():
+            return told(Standing.IN_FLIGHT, following.reason, following)
+        case Await():
+            return told(Standing.IN_FLIGHT, _with_hands(following.reason, gates, memory), following)
+        case Act():
+            return told(Standing.IN_FLIGHT, f"next: {following.step.id}", following)
+
+
+def _held(plan: ClusterPlan) -> Await | None:
+    """In mid-rollout a refusal, or a fact that is missing, holds everything, an open bracket included: what is left of
+    the step could not be told apart from nothing left.
+    """
+    if plan.refusals:
+        return Await("refused: " + "; ".join(r.reason for r in plan.refusals), "refused")
+    if plan.not_read:
+        return Await("not read: " + "; ".join(n.reason for n in plan.not_read), "not-read")
+    return None
+
+
+def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBook) -> str:
+    at = f"passed at {memory.passed_at.isoformat(timespec='seconds')}" if memory.passed_at else "passed"
+    if not closed:
+        return at
+    return f"{at}; now not settled: " + "; ".join(gates.pools[p].reason for p in closed)
+
+
+def _with_hands(reason: str, gates: GateBook, memory: ClusterMemory) -> str:
+    if not memory.repairing:
+        return reason
+    troubles = [t for r in gates.readings.values() if isinstance(r, Unsettled) for t in r.needs_hands]
+    if not troubles:
+        return reason
+    hands = "; ".join(f"{t} ({', '.join(t.commands)})" for t in troubles)
+    nodes = ", ".join(f"node {t.node}" for t in troubles)
+    return f"repair written, {nodes} needs hands: {hands}; {reason}"
+
+
+def _repair_exempt(case: Case, gates: GateBook) -> frozenset[str]:
+    """While a repair is written, step by step: pools that what failed before keeps unsettled do not stop the rest of it."""
+    if not case.memory.repairing:
+        return frozenset()
+    return frozenset(p for p, r in gates.readings.items() if repairable(r, case.memory))

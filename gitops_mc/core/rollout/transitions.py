@@ -1,0 +1,95 @@
+"""How the memory of a cluster changes: admitted, about to write, passed, released. Each is remembered before the act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from gitops_mc.core.diff import Update
+from gitops_mc.core.gates import ModuleClocks, PoolClocks, live_modules
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import Commit, DesiredCluster, Kind
+from gitops_mc.core.rollout.memory import ClusterMemory, ObjectName, StepIntent
+from gitops_mc.core.rollout.moves import Apply, Unpause
+from gitops_mc.core.rollout.next_step import Act, creates
+
+
+def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now: datetime) -> ClusterMemory:
+    """In the rollout with this content. What earlier content created and never passed stays known as such."""
+    unfinished = memory.begun and (memory.started != memory.passed or memory.failure is not None)
+    return replace(
+        memory,
+        started=desired.content,
+        started_commit=commit,
+        admitted_at=now,
+        begun=unfinished,
+        created=memory.created if unfinished else (),
+        step=None,
+        pool_clocks=_restarted(memory, memory.pool_clocks),
+        module_clocks={},
+        gate_since={},
+        spec_hashes={},
+        accepted=() if not unfinished else memory.accepted,
+    )
+
+
+def about_to(
+    memory: ClusterMemory, act: Act, desired: DesiredCluster, live: LiveCluster, now: datetime
+) -> ClusterMemory:
+    """The intent of a move, to be made durable before it is carried out."""
+    move = act.move
+    if isinstance(move, Unpause):
+        return replace(memory, step=None, pool_clocks=_restarted(memory, move_pools(act)))
+    memory = replace(memory, begun=True, step=StepIntent(desired.content, act.step.id, act.step.pools, now))
+    if not isinstance(move, Apply):
+        return memory
+    created = {*memory.created, *(ObjectName(w.key.kind, w.key.name) for w in creates(move.writes))}
+    modules = [w for w in move.writes if w.key.kind is Kind.MODULE_INFO]
+    hashes = dict(memory.spec_hashes)
+    for write in modules:
+        hashes.pop(write.key.name, None)
+        if isinstance(write, Update) and not _changes_version(write):
+            hashes[write.key.name] = _spec_hash(live, write.key.name)
+    return replace(
+        memory,
+        created=tuple(sorted(created, key=lambda o: (o.kind.order, o.name))),
+        spec_hashes=hashes,
+        module_clocks={
+            k: v for k, v in memory.module_clocks.items() if k not in {w.key.name for w in modules}
+        }
+        | {w.key.name: ModuleClocks() for w in modules},
+        pool_clocks=_restarted(memory, move_pools(act)),
+        gate_since={},
+    )
+
+
+def move_pools(act: Act) -> tuple[str, ...]:
+    return act.step.pools
+
+
+def passed(memory: ClusterMemory, now: datetime) -> ClusterMemory:
+    """Out of the rollout: every gate has opened with the content that was started."""
+    return replace(
+        memory,
+        passed=memory.started,
+        passed_commit=memory.started_commit,
+        passed_at=now,
+        failure=None,
+        step=None,
+        spec_hashes={},
+        gate_since={},
+    )
+
+
+def _restarted(memory: ClusterMemory, pools: Iterable[str]) -> dict[str, PoolClocks]:
+    return {**memory.pool_clocks, **{pool: PoolClocks() for pool in pools}}
+
+
+def _changes_version(write: Update) -> bool:
+    return any(f.path == "spec.version" for f in write.fields)
+
+
+def _spec_hash(live: LiveCluster, module: str) -> str:
+    found = live_modules(live, module)
+    return str((found[0].get("status") or {}).get("specHash", "")) if found else ""

@@ -1,0 +1,175 @@
+"""Waves: who belongs to which, when one is done, and when the next may open."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, digest_of
+from gitops_mc.core.policy import Approval, ClusterSelector, FleetPolicy, Wave
+from gitops_mc.core.rollout.case import Assessment, all_open
+from gitops_mc.core.rollout.memory import WaveMemory
+from gitops_mc.core.rollout.moves import Standing, WaveState, WaveView
+
+FRESH = timedelta(minutes=2)
+"""How old facts about passed clusters may be when the next wave opens."""
+
+_OUT_OF_THE_WAY = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
+_TOLERABLE = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
+_COSTS_NOTHING = (Standing.PROBLEMS,)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A wave with its members, by name."""
+
+    wave: Wave
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the fleet tolerates at this moment, counted over all clusters."""
+
+    failures_allowed: int
+    failed: int
+    unreachable_allowed: int
+    unreachable: int
+
+    @property
+    def too_many_failures(self) -> bool:
+        return self.failed > self.failures_allowed
+
+    @property
+    def too_many_unreachable(self) -> bool:
+        return self.unreachable > self.unreachable_allowed
+
+
+def lines(
+    policy: FleetPolicy, clusters: Sequence[DesiredCluster]
+) -> tuple[tuple[Line, ...], tuple[str, ...]]:
+    """Every wave with its members, and the clusters that no wave takes. A cluster is in the first wave it matches.
+
+    Without waves in fleet.yaml each cluster is a wave of its own, by name, global last.
+    """
+    if policy.rollout.waves is None:
+        names = sorted((c.name for c in clusters), key=lambda name: (name == GLOBAL_CLUSTER, name))
+        return tuple(Line(Wave(name, ClusterSelector(names=(name,))), (name,)) for name in names), ()
+    members: dict[str, list[str]] = {wave.name: [] for wave in policy.rollout.waves}
+    homeless = []
+    for cluster in sorted(clusters, key=lambda c: c.name):
+        labels = cluster.labels or policy.cluster_labels.get(cluster.name, {})
+        home = next((w for w in policy.rollout.waves if w.clusters.matches(cluster.name, labels)), None)
+        if home is None:
+            homeless.append(cluster.name)
+        else:
+            members[home.name].append(cluster.name)
+    return tuple(Line(w, tuple(members[w.name])) for w in policy.rollout.waves), tuple(homeless)
+
+
+def contents_digest(line: Line, clusters: Mapping[str, DesiredCluster]) -> str:
+    """What approval and soak of a wave are bound to: its members and their contents."""
+    return digest_of([[name, clusters[name].content] for name in line.members])
+
+
+def remembered(line: Line, clusters: Mapping[str, DesiredCluster], memory: WaveMemory | None) -> WaveMemory:
+    """The wave's memory for its contents of now; any other contents end approval and soak, even when they come back."""
+    digest = contents_digest(line, clusters)
+    return memory if memory is not None and memory.contents == digest else WaveMemory(digest)
+
+
+def look(
+    line: Line,
+    found: Mapping[str, Assessment],
+    memory: WaveMemory,
+    budget: Budget,
+    now: datetime,
+    *,
+    closed: str,
+) -> tuple[WaveView, WaveMemory]:
+    """The state of one wave. `closed`: why no cluster of it may start, or empty."""
+    done, why = _done(line, found, budget)
+    wave = line.wave
+    if done and wave.soak > timedelta(0) and line.members:
+        return _soaking(line, found, memory, now)
+    if done:
+        return WaveView(wave.name, WaveState.DONE, why, line.members), memory
+    if closed:
+        return WaveView(wave.name, WaveState.CLOSED, closed, line.members), memory
+    if wave.approval is Approval.MANUAL and not memory.approved and _has_work(line, found):
+        reason = f"wave {wave.name} waits for approval: gitops-mc apply --approve {wave.name}"
+        return WaveView(wave.name, WaveState.NEEDS_APPROVAL, reason, line.members), memory
+    return WaveView(wave.name, WaveState.OPEN, why, line.members), replace(memory, soak_since=None)
+
+
+def _has_work(line: Line, found: Mapping[str, Assessment]) -> bool:
+    return any(found[name].standing not in _OUT_OF_THE_WAY for name in line.members)
+
+
+def _done(line: Line, found: Mapping[str, Assessment], budget: Budget) -> tuple[bool, str]:
+    if not line.members:
+        return True, "no cluster falls into it"
+    standings = {name: found[name].standing for name in line.members}
+    rest = {n: s for n, s in standings.items() if s not in _OUT_OF_THE_WAY and s not in _COSTS_NOTHING}
+    intolerable = [n for n, s in rest.items() if not _tolerated(s, budget)]
+    if intolerable:
+        told = ", ".join(f"{n} is {standings[n].value}" for n in intolerable[:3])
+        return False, told + (f" and {len(intolerable) - 3} more" if len(intolerable) > 3 else "")
+    passed = [n for n, s in standings.items() if s is Standing.PASSED]
+    left = set(standings.values())
+    if passed or left <= {Standing.SKIPPED, Standing.UNREGISTERED}:
+        tolerated = f", {len(rest)} tolerated" if rest else ""
+        return True, f"{len(passed)} of {len(line.members)} passed{tolerated}"
+    return False, "no cluster of it has passed"
+
+
+def _tolerated(standing: Standing, budget: Budget) -> bool:
+    match standing:
+        case Standing.FAILED:
+            return not budget.too_many_failures
+        case _ if standing in _TOLERABLE:
+            return not budget.too_many_unreachable
+        case _:
+            return False
+
+
+def _soaking(
+    line: Line, found: Mapping[str, Assessment], memory: WaveMemory, now: datetime
+) -> tuple[WaveView, WaveMemory]:
+    """The soak runs while the gates of all passed clusters stay open; one that closes restarts it."""
+    wave = line.wave
+    shaky = [n for n in line.members if found[n].standing is Standing.PASSED and not all_open(found[n])]
+    over = memory.soak_since is not None and now - memory.soak_since >= wave.soak
+    if over:
+        return WaveView(wave.name, WaveState.DONE, "soaked", line.members), memory
+    if shaky:
+        reason = f"the soak starts when {', '.join(shaky)} is settled: {found[shaky[0]].reason}"
+        view = WaveView(wave.name, WaveState.SOAKING, reason, line.members, wave.soak)
+        return view, replace(memory, soak_since=None)
+    since = memory.soak_since or now
+    left = wave.soak - (now - since)
+    view = WaveView(
+        wave.name,
+        WaveState.SOAKING,
+        f"soaking until {(since + wave.soak).isoformat(timespec='seconds')}",
+        line.members,
+        left,
+    )
+    return view, replace(memory, soak_since=since)
+
+
+def not_reread(
+    lines_before: Sequence[Line],
+    found: Mapping[str, Assessment],
+    read_at: Mapping[str, datetime],
+    now: datetime,
+) -> tuple[str, ...]:
+    """Passed clusters that have to be read again, or are not settled, before the wave after `lines_before` opens."""
+    names = [n for line in lines_before for n in line.members if found[n].standing is Standing.PASSED]
+    return tuple(n for n in names if n not in read_at or now - read_at[n] > FRESH or not all_open(found[n]))
+
+
+def starts_alone(name: str) -> bool:
+    """Global hosts the platform and this tool: it never rolls beside another cluster."""
+    return name == GLOBAL_CLUSTER
