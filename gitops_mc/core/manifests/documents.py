@@ -100,12 +100,13 @@ class _Reader:
             if type(next(self.events)) is not DocumentStartEvent:
                 return None
             value = self._value(next(self.events), 0)
+            end = next(self.events)
         except YAMLError as error:
             self.flaws.append(syntax_flaw(error, self.chunk, tuple(self.path)))
             return None
         except _Stop:
             return None
-        self._end(next(self.events))
+        self._end(end)
         return value
 
     def _end(self, end: Any) -> None:

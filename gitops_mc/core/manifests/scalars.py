@@ -1,6 +1,6 @@
 """What a YAML scalar means to kubectl, which reads YAML with go-yaml v2 and turns it into JSON.
 
-The rules below are go-yaml's `resolve`, checked against kubectl 1.37. They are neither YAML 1.1 nor 1.2: `0o17` and
+The rules below are go-yaml's `resolve`, checked against kubectl 1.32 and 1.37. They are neither YAML 1.1 nor 1.2: `0o17` and
 `017` are both 15, `yes` is true, `2024-01-01` stays a string, `1.0` becomes the JSON number 1.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from decimal import Decimal
 from typing import Final, TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool | None
@@ -40,7 +41,7 @@ _BASES: Final = (16, 2, 8, 10)
 _FLOAT: Final = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _POINT_FLOAT: Final = re.compile(r"\.[0-9]+(?:_[0-9]+)*(?:[eE][-+]?[0-9]+(?:_[0-9]+)*)?")
 _INT64: Final = 1 << 63
-_MAX_DIGITS: Final = 64
+_MAX_DIGITS: Final = 70
 """Longer integers than this are read as floats at once; no 64 bit number needs as many digits, in any base."""
 
 
@@ -90,6 +91,8 @@ def type_name(value: object) -> str:
 
 def _number(text: str) -> Scalar:
     plain = text.replace("_", "")
+    if plain.startswith(("0b-", "0b+")):  # go-yaml takes a sign after the prefix as well
+        plain = plain[2] + "0b" + plain[3:]
     whole = _INTEGER.fullmatch(plain)
     if whole is not None and len(plain) <= _MAX_DIGITS:
         sign, *digits = whole.groups()
@@ -103,11 +106,16 @@ def _number(text: str) -> Scalar:
 
 
 def _float(plain: str, text: str) -> Scalar:
-    """A float as it comes out of JSON again: whole numbers are integers as far as 64 bits go."""
+    """A float as it comes out of JSON again: one that Go writes without a fraction is an integer as far as 64 bits go.
+    Go and Python write the same, shortest, digits; the rest of a large number is zeros.
+    """
     value = float(plain)
     if value in (float("inf"), float("-inf")):
         return text
-    return int(value) if value.is_integer() and -_INT64 <= value < _INT64 else value
+    if not value.is_integer() or abs(value) > _INT64:
+        return value
+    whole = int(Decimal(repr(value)))
+    return whole if -_INT64 <= whole < _INT64 else value
 
 
 def _binary(text: str) -> str:

@@ -17,6 +17,7 @@ _HINTS: Final = (
     ("did not find expected ',' or", "close the bracket, or put a comma between the items"),
     ("found unexpected end of stream", "close the quote or the bracket"),
     ("found unknown escape character", "use single quotes, or double the backslash"),
+    ("invalid Unicode character escape", "write the character itself instead of the escape"),
     ("did not find expected <document start>", "kubectl reads no %YAML or %TAG directives; remove the line"),
     ("found undefined tag handle", "drop the tag"),
 )
