@@ -8,6 +8,7 @@ import html
 import json
 import time
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -163,7 +164,7 @@ def test_short_secrets_are_hidden_where_they_stand_and_nowhere_else() -> None:
     body = module({"auth": {"pin": "1234", "port": 99}, "other": "1234"})
     redactor = Redactor.of(SENSITIVE, [body])
     shown = redactor.hide(body)
-    assert shown["spec"]["config"] == {"auth": marker(24), "other": "1234"}
+    assert shown["spec"]["config"] == {"auth": marker(27), "other": "1234"}
     assert redactor.redact("pin 1234") == "pin 1234"
 
 
@@ -260,6 +261,28 @@ def test_no_secret_survives_any_encoding(secret: str, before: bytes, after: str,
 def test_a_text_without_secrets_is_left_alone(text: str) -> None:
     redactor = Redactor(Sensitive(), [b"\x00never-in-a-text\x01" * 3])
     assert redactor.redact(text) == text
+
+
+KEYS = st.sampled_from(
+    [
+        *("config", "storage", "files", "path", "contents", "source", "inline", "append", "compression"),
+        *("systemd", "units", "name", "dropins", "kernelArguments", "auth", "users", "token"),
+    ]
+)
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=()), max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.sampled_from(["MachineConfig", "ModuleInfo", "Other", None, 1]), ANYTHING, ANYTHING)
+@settings(max_examples=300, derandomize=True, deadline=None)
+def test_an_object_of_any_shape_can_be_shown(kind: object, spec: Any, annotations: Any) -> None:
+    earlier = {"kubectl.kubernetes.io/last-applied-configuration": json.dumps({"kind": kind, "spec": spec})}
+    for notes in (annotations, earlier):
+        body = {"kind": kind, "metadata": {"annotations": notes, "labels": annotations}, "spec": spec}
+        assert isinstance(Redactor.of(SENSITIVE, [body]).hide(body), dict)
 
 
 def test_a_thousand_secrets_and_a_megabyte_take_well_under_a_second() -> None:

@@ -55,6 +55,7 @@ CLUSTER = "edge-01"
 def machine_config(short: JsonObject) -> JsonObject:
     """`files`, `units`, `users`: entries; `config`: sections; `large`: a file of so many characters; `spec`: the rest."""
     short = {"role": "worker", "name": "50-worker-x", **short}
+    assert short.keys() <= {"name", "role", "config", "files", "units", "users", "large", "path", "spec"}
     config: JsonObject = {"ignition": {"version": "3.4.0"}, **short.get("config", {})}
     if "files" in short:
         config["storage"] = {"files": short["files"]}

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from gitops_mc.core.ignition import SourceDecodeError, decode_source, path_matches
-from gitops_mc.core.model import MODULE_LABEL, JsonObject, Kind, canonical_json
+from gitops_mc.core.model import MODULE_LABEL, JsonObject, Kind
 from gitops_mc.core.policy import Sensitive
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -143,7 +143,7 @@ def _pointer(document: Any, pointer: str) -> Path:
 
 
 def _value(path: Path, value: Any) -> Part:
-    size = len(_bytes(value)) if isinstance(value, str) else len(canonical_json(value))
+    size = len(_bytes(value)) if isinstance(value, str) else len(json.dumps(value))
     return Part(path, marker(size), tuple(_leaves(value)))
 
 

@@ -129,9 +129,10 @@ def file_append(body: JsonObject) -> Found:
 
 
 def mode_type(body: JsonObject) -> Found:
+    """A mode in quotes is told when contents are resolved, with the number it stands for."""
     for where, entry in entries(body, *_FILES):
         mode = entry.get("mode")
-        if mode is not None and whole_number(mode) is None:
+        if not isinstance(mode, str | None) and whole_number(mode) is None:
             yield (
                 (*where, "mode"),
                 f"the mode {mode!r} is not a whole number",

@@ -16,13 +16,14 @@ from gitops_mc.core.ignition import (
 )
 from gitops_mc.core.model import ROLE_LABEL, DesiredCluster, JsonObject, Kind, Manifest
 from gitops_mc.core.rules.files import parent_among
-from gitops_mc.core.rules.policies import SINGLETON, covering_entry, default_file_actions
+from gitops_mc.core.rules.policies import SINGLETON, covering_entry, default_file_actions, states_file_default
 from gitops_mc.core.rules.pools import known_pools, selected
 from gitops_mc.core.rules.row import DesiredFacts, Hit, Path, PoolView
 from gitops_mc.core.rules.shapes import entries, labels
 
 _NEAR = 0.9
 _CONFIG = ("spec", "config")
+_UNIT_FOLDER = "/etc/systemd/system"
 _LISTS = {
     EntryKind.FILE: (("storage", "files"), "path"),
     EntryKind.UNIT: (("systemd", "units"), "name"),
@@ -177,12 +178,48 @@ def file_below_file(facts: DesiredFacts) -> Iterator[Hit]:
                 )
 
 
+def file_is_unit(facts: DesiredFacts) -> Iterator[Hit]:
+    """Ignition refuses a config in which a file and a unit go to one path (its check of 3.4 configs)."""
+    for view in facts.pools:
+        written = {
+            **{f"{_UNIT_FOLDER}/{found.entry.name}": found for found in view.by_name.of_kind(EntryKind.UNIT)},
+            **{
+                f"{_UNIT_FOLDER}/{found.entry.name}.d/{found.entry.part}": found
+                for found in view.by_name.of_kind(EntryKind.DROPIN)
+            },
+        }
+        for file in view.by_name.of_kind(EntryKind.FILE):
+            unit = written.get(file.entry.name)
+            if unit is not None and ("contents",) in unit.fields:
+                manifest = _named(view, file.owner)
+                yield Hit(
+                    manifest,
+                    _where(manifest.body, file.entry),
+                    f"pool {view.pool}: {file.entry.name} is also written by {unit.entry} of {unit.owner}",
+                    "keep the unit, and remove the file",
+                )
+
+
+def file_without_contents(facts: DesiredFacts) -> Iterator[Hit]:
+    for view in facts.pools:
+        for file in view.by_name.of_kind(EntryKind.FILE):
+            if not any(path[:1] in (("contents",), ("append",)) for path in file.fields):
+                manifest = _named(view, file.owner)
+                yield Hit(
+                    manifest,
+                    _where(manifest.body, file.entry),
+                    f"pool {view.pool}: no config gives {file.entry.name} contents; it may be emptied, or left alone",
+                    'write contents; for an empty file `contents: {inline: ""}`',
+                )
+
+
 def inert_file(facts: DesiredFacts) -> Iterator[Hit]:
     """A file that no policy entry of the repository covers, where the default for files is None alone."""
     policies = facts.cluster.of_kind(Kind.MACHINE_CONFIGURATION)
     policy = next((m.body for m in policies if m.key.name == SINGLETON), {})
     if default_file_actions(policy) != ["None"]:
         return
+    default = "is None" if states_file_default(policy) else "is None as shipped"
     for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG):
         for where, file in entries(manifest.body, *_CONFIG, "storage", "files"):
             path = file.get("path")
@@ -191,6 +228,6 @@ def inert_file(facts: DesiredFacts) -> Iterator[Hit]:
                     manifest,
                     (*where, "path"),
                     f"a change of {path} is written and nothing restarts: no policy entry in the repository covers it, "
-                    "and the default for files is None",
+                    f"and the default for files {default}",
                     "add an entry to MachineConfiguration cluster (with `type: None` if that is what you want)",
                 )

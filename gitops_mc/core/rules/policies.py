@@ -173,6 +173,11 @@ def covering_entry(body: JsonObject, file: str) -> str:
     return max(fitting, key=len, default="")
 
 
+def states_file_default(body: JsonObject) -> bool:
+    """Whether the manifest says what a file without an entry does."""
+    return bool(sequence(at(body, *_DEFAULTS, "files")))
+
+
 def default_file_actions(body: JsonObject) -> list[str]:
     """Types of the default actions for files; `None` as shipped where the manifest does not say."""
     actions = sequence(at(body, *_DEFAULTS, "files"))

@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 
 from gitops_mc.core.model import JsonObject, Kind, dotted
 from gitops_mc.core.rules.row import Found, Path
-from gitops_mc.core.rules.shapes import filled, mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +78,6 @@ SPECS: MappingProxyType[Kind, Shape] = MappingProxyType(
     }
 )
 
-_TOP = frozenset({"apiVersion", "kind", "metadata", "spec", "status"})
-_SERVER_MADE = (
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-)
-
 
 def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape, Path]]:
     """The declared parts of a value, one level down."""
@@ -133,12 +120,11 @@ def _spec_shape(body: JsonObject) -> Shape | None:
 
 
 def unknown_fields(body: JsonObject) -> Found:
-    """Fields that the schema does not declare, in the words of a server's answer."""
-    paths: list[Path] = [(key,) for key in body if key not in _TOP]
+    """Fields of spec that the schema does not declare, in the words of a server's answer."""
     shape = _spec_shape(body)
-    if shape is not None:
-        paths.extend(_undeclared(body.get("spec"), shape, ("spec",)))
-    for path in paths:
+    if shape is None:
+        return
+    for path in _undeclared(body.get("spec"), shape, ("spec",)):
         yield (
             path,
             f".{dotted(path)}: field not declared in schema",
@@ -153,26 +139,3 @@ def wrong_types(body: JsonObject) -> Found:
         return
     for path, words in _wrongly_typed(body["spec"], shape, ("spec",)):
         yield path, f"{dotted(path)} must be {words}", f"write {words}"
-
-
-def server_made_fields(body: JsonObject) -> Found:
-    """Fields that only a server writes, as they come with `kubectl get -o yaml`."""
-    hint = "remove it: the server, or the operator, writes this field"
-    meta = mapping(body.get("metadata"))
-    for key in _SERVER_MADE:
-        if filled(meta.get(key)):
-            yield ("metadata", key), f"metadata.{key} is written by the server", hint
-    if filled(body.get("status")):
-        yield ("status",), "status is written by the operator", hint
-
-
-def metadata_strings(body: JsonObject) -> Found:
-    """Labels and annotations that YAML did not read as strings."""
-    for field in ("labels", "annotations"):
-        for key, value in mapping(mapping(body.get("metadata")).get(field)).items():
-            if not isinstance(value, str):
-                yield (
-                    ("metadata", field, key),
-                    f"metadata.{field}: the value of {key} is {type(value).__name__}, not a string",
-                    "put it in quotes",
-                )

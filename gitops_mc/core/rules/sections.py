@@ -57,8 +57,6 @@ _KEY_TYPES = frozenset(
     }
 )
 _CONVENTION = re.compile(r"\d\d-[a-z0-9].*")
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LONGEST_NAME = 253
 
 
 def ignition_version(body: JsonObject) -> Found:
@@ -236,14 +234,4 @@ def name_convention(body: JsonObject) -> Found:
             ("metadata", "name"),
             f"{name} does not follow the convention NN-<role>-<topic>, by which configs are put in order",
             f"for instance 50-{role}-{re.sub(r'^[0-9]+-', '', name) or 'topic'}",
-        )
-
-
-def object_name(body: JsonObject) -> Found:
-    name = name_of(body)
-    if name and (len(name) > _LONGEST_NAME or not _NAME.fullmatch(name)):
-        yield (
-            ("metadata", "name"),
-            f"{name!r} is not a valid object name",
-            "lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit, 253 at most",
         )

@@ -32,10 +32,19 @@ MCO = Source(
     "OpenShift machine-config-operator, MachineConfigDaemon",
     "https://github.com/openshift/machine-config-operator/blob/master/docs/MachineConfigDaemon.md",
 )
-MCO_CONTROLLER = Source(
-    "OpenShift machine-config-operator, MachineConfigController",
-    "https://github.com/openshift/machine-config-operator/blob/master/docs/MachineConfigController.md",
+MERGE = Source(
+    "OpenShift machine-config-operator, MergeMachineConfigs",
+    "https://github.com/openshift/machine-config-operator/blob/master/pkg/controller/common/helpers.go",
 )
+CUSTOM_POOLS = Source(
+    "OpenShift machine-config-operator, Custom Pools",
+    "https://github.com/openshift/machine-config-operator/blob/master/docs/custom-pools.md",
+)
+IGNITION_CHECKS = Source(
+    "Ignition, validation of specification 3.4",
+    "https://github.com/coreos/ignition/blob/main/config/v3_4/types/config.go",
+)
+ETCD = Source("etcd docs, System limits", "https://etcd.io/docs/v3.5/dev-guide/limit/")
 SYSTEMD = Source(
     "systemd.unit(5)", "https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html"
 )
@@ -50,9 +59,9 @@ LABELS = Source(
     "Kubernetes docs, Labels and Selectors",
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/",
 )
-NAMES = Source(
-    "Kubernetes docs, Object Names and IDs",
-    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/",
+ANNOTATIONS = Source(
+    "Kubernetes docs, Annotations",
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/",
 )
 APPLY = Source(
     "Kubernetes docs, Server-Side Apply",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitops_mc.core.model import Kind, Severity
 from gitops_mc.core.rules import (
+    directives,
     files,
     live_checks,
     merged,
@@ -28,12 +29,10 @@ _OBJECTS = (
          _ERROR, _HERE, sources.APPLY, every(schema.unknown_fields)),
     Rule("field-type", "Every value has the type that the schema declares.",
          _ERROR, _HERE, sources.APPLY, every(schema.wrong_types)),
-    Rule("field-server-made", "Fields that a server or an operator writes do not stand in a manifest.",
-         _ERROR, _HERE, sources.APPLY, every(schema.server_made_fields)),
-    Rule("metadata-string", "Labels and annotations are strings.",
-         _ERROR, _HERE, sources.LABELS, every(schema.metadata_strings)),
-    Rule("object-name", "A name is a DNS subdomain of at most 253 characters.",
-         _ERROR, _HERE, sources.NAMES, every(sections.object_name)),
+    Rule("annotation-unknown", "An annotation gitops-mc.io/* is one that has a meaning.",
+         _ERROR, _HERE, sources.ANNOTATIONS, every(directives.unknown_annotation)),
+    Rule("annotation-value", "An annotation gitops-mc.io/* has a value that has a meaning.",
+         _ERROR, _HERE, sources.ANNOTATIONS, every(directives.annotation_value)),
 )
 
 _CONFIGS = (
@@ -48,11 +47,11 @@ _CONFIGS = (
     Rule("mc-overridden", "Something of every config is left after the merge, in one pool at least.",
          _WARNING, _CLUSTER, sources.OVERVIEW, merged.overridden),
     Rule("merge-order", "What configs merge to does not depend on the operator's merge order.",
-         _WARNING, _CLUSTER, sources.MCO_CONTROLLER, merged.order_dependent),
+         _WARNING, _CLUSTER, sources.MERGE, merged.order_dependent),
     Rule("merged-size", "The merged config of a pool has at most 1,572,864 bytes.",
-         _ERROR, _CLUSTER, sources.MCO_CONTROLLER, merged.too_large),
+         _ERROR, _CLUSTER, sources.ETCD, merged.too_large),
     Rule("merged-size-near", "The merged config of a pool stays 10 % below the limit.",
-         _WARNING, _CLUSTER, sources.MCO_CONTROLLER, merged.nearly_too_large),
+         _WARNING, _CLUSTER, sources.ETCD, merged.nearly_too_large),
     Rule("kernel-argument", "A kernel argument is not empty and has no white space around it.",
          _ERROR, _HERE, sources.KERNEL, each(_MC, sections.kernel_arguments)),
     Rule("kernel-argument-twice", "A config has a kernel argument once.",
@@ -81,6 +80,10 @@ _FILES = (
          _ERROR, _HERE, sources.IGNITION, each(_MC, files.file_below_file)),
     Rule("merged-file-below-file", "No path is both a file and a directory in what a pool merges.",
          _ERROR, _CLUSTER, sources.IGNITION, merged.file_below_file),
+    Rule("file-is-unit", "No file stands where a unit or a drop-in of the same pool is written.",
+         _ERROR, _CLUSTER, sources.IGNITION_CHECKS, merged.file_is_unit),
+    Rule("file-no-contents", "Of every file the merge has contents.",
+         _WARNING, _CLUSTER, sources.IGNITION, merged.file_without_contents),
     Rule("file-append", "Files are written whole, never appended to.",
          _ERROR, _HERE, sources.MCO, each(_MC, files.file_append)),
     Rule("file-mode-type", "A mode is a whole number.",
@@ -151,7 +154,7 @@ _POOLS = (
     Rule("pool-control-plane", "A custom pool has neither the configs nor the nodes of the control plane.",
          _ERROR, _HERE, sources.OVERVIEW, each(_POOL, pools.takes_control_plane)),
     Rule("pool-same-nodes", "No two custom pools select the same nodes.",
-         _ERROR, _CLUSTER, sources.MCO_CONTROLLER, pools.same_nodes),
+         _ERROR, _CLUSTER, sources.CUSTOM_POOLS, pools.same_nodes),
 )
 
 _POLICIES = (
