@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_mc.sandbox.apiserver.answers import StatusError
+from gitops_mc.sandbox.apiserver.answers import StatusError, details_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def forbidden(user: User, verb: str, *, group: str, resource: str, namespace: st
         "Forbidden",
         f'{qualified}{quoted} is forbidden: User "{user.name}" cannot {verb} resource "{resource}" '
         f'in API group "{group}" {where}',
-        details={"name": name, "group": group, "kind": resource.partition("/")[0]},
+        details=details_of(name, group, resource.partition("/")[0]),
     )
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 from gitops_mc.app.ports import Response
 
+MOST_BYTES = 3 * 1024 * 1024
+"""Of a request body, as kube-apiserver limits it."""
 JSON_HEADERS = MappingProxyType({"content-type": "application/json"})
 
 
@@ -78,6 +80,11 @@ class StatusError(Exception):
         return Response(self.code, encode(self.status()), headers)
 
 
+def details_of(name: str, group: str, kind: str, **more: str) -> dict[str, Any]:
+    """`details` of a Status; what is empty is left out."""
+    return {k: v for k, v in {"name": name, "group": group, "kind": kind, **more}.items() if v}
+
+
 def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
@@ -101,6 +108,11 @@ def gone(message: str) -> StatusError:
     return StatusError(410, "Expired", message)
 
 
+def too_large() -> StatusError:
+    limit = f"Request entity too large: limit is {MOST_BYTES}"
+    return StatusError(413, "RequestEntityTooLarge", limit)
+
+
 def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[Cause, str]]) -> StatusError:
     """422. Each cause comes with the text it adds to the message; several stand in brackets, as in Go's aggregate."""
     texts = [text for _, text in causes]
@@ -110,6 +122,6 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[tuple[Cause, str]
         422,
         "Invalid",
         f'{qualified} "{name}" is invalid: {joined}',
-        details={"name": name, "group": group, "kind": kind} if group else {"name": name, "kind": kind},
+        details=details_of(name, group, kind),
         causes=[cause for cause, _ in causes],
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from gitops_mc.app.ports import Response
 from gitops_mc.sandbox.apiserver import reads
-from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, ok
+from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, details_of, ok
 from gitops_mc.sandbox.apiserver.persist import persist, remove
 from gitops_mc.sandbox.apiserver.requests import object_in
 from gitops_mc.sandbox.apiserver.store import Stored
@@ -24,6 +24,8 @@ def delete(writing: Writing) -> Response:
     if live is None:
         raise reads.not_found(writing.resource, writing.target.name)
     options = object_in(writing.request) if writing.request.body else {}
+    if options.get("dryRun"):
+        writing = replace(writing, query={**writing.query, "dryRun": "All"})
     _check_preconditions(writing, live, options.get("preconditions") or {})
     return _delete_one(writing, live)
 
@@ -38,7 +40,7 @@ def _check_preconditions(writing: Writing, live: Stored, wanted: dict[str, Any])
                 "Conflict",
                 f'Operation cannot be fulfilled on {kind} "{name}": the {label} in the precondition ({wanted[key]}) '
                 f"does not match the {label} in record ({metadata[key]}). The object might have been {what}",
-                details={"name": name, "group": resource.group, "kind": resource.kind},
+                details=details_of(name, resource.group, resource.kind),
             )
 
 
@@ -57,14 +59,7 @@ def _delete_one(writing: Writing, live: Stored) -> Response:
         return Response(200, persist(writing, live, obj, "delete").body(), JSON_HEADERS)
     if not writing.dry:
         remove(writing, live, live.obj, "delete")
-    details = {
-        "name": writing.target.name,
-        "group": resource.group,
-        "kind": resource.plural,
-        "uid": metadata["uid"],
-    }
-    if not resource.group:
-        del details["group"]
+    details = details_of(writing.target.name, resource.group, resource.plural, uid=metadata["uid"])
     return ok({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
 
 

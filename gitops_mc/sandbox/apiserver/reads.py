@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from gitops_mc.app.ports import Request, Response
-from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, bad_request, encode
+from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, bad_request, details_of, encode
 from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.selectors import parse_fields, parse_labels
@@ -23,9 +23,7 @@ def not_found(resource: Resource, name: str) -> StatusError:
         404,
         "NotFound",
         f'{resource.id} "{name}" not found',
-        details={"name": name, "group": resource.group, "kind": resource.plural}
-        if resource.group
-        else {"name": name, "kind": resource.plural},
+        details=details_of(name, resource.group, resource.plural),
     )
 
 

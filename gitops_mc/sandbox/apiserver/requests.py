@@ -84,9 +84,13 @@ def object_in(request: Request) -> dict[str, Any]:
 
 def decoded(body: bytes) -> Any:
     try:
-        return json.loads(body)
+        return json.loads(body, parse_constant=_refuse)
     except ValueError as error:
         raise bad_request(f"the request body cannot be read as JSON: {error}") from error
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def check_identity(obj: dict[str, Any], target: Target) -> None:

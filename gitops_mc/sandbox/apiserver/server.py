@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -51,8 +50,8 @@ class ApiServer:
         self.cluster = cluster
         self._now = now
         self._tokens = dict(tokens)
-        self._lock = threading.Lock()
         self._store = Store()
+        self._lock = self._store.lock
         self._writes: list[AcceptedWrite] = []
         self._writes_seen: tuple[AcceptedWrite, ...] = ()
         self._served = {r.id: r for r in RESOURCES if self._from_the_start(r)}

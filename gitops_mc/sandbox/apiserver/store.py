@@ -9,8 +9,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from threading import RLock
 from typing import Any, Literal, TypeAlias
 
 from gitops_mc.sandbox.apiserver.answers import encode, gone
@@ -133,6 +135,8 @@ class Table:
 class Store:
     """The state of one server. `version` is the resourceVersion of the last write."""
 
+    lock: AbstractContextManager[object] = field(default_factory=RLock)
+    """The one lock of the server; watches are read under it as well."""
     version: int = 1
     tables: dict[str, Table] = field(default_factory=dict)
     events: deque[Event] = field(default_factory=lambda: deque(maxlen=EVENT_HISTORY))
@@ -202,8 +206,11 @@ class Watch:
 
     def poll(self) -> tuple[bytes, ...]:
         """Newline-terminated JSON events that are available now, in order."""
+        with self.store.lock:
+            return self._poll(self.now())
+
+    def _poll(self, now: datetime) -> tuple[bytes, ...]:
         lines, self.pending = self.pending, []
-        now = self.now()
         if not self.closed:
             lines.extend(self._news())
         if lines:

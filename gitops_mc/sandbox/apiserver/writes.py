@@ -9,7 +9,15 @@ from typing import Any
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Response
 from gitops_mc.sandbox.apiserver import applying, deletion, managed
-from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request, invalid
+from gitops_mc.sandbox.apiserver.answers import (
+    MOST_BYTES,
+    Cause,
+    StatusError,
+    bad_request,
+    details_of,
+    invalid,
+    too_large,
+)
 from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix, with_owners
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish
@@ -21,7 +29,7 @@ from gitops_mc.sandbox.apiserver.requests import (
     object_in,
     unsupported_media_type,
 )
-from gitops_mc.sandbox.apiserver.schema import prune
+from gitops_mc.sandbox.apiserver.schema import prune, undeclared
 from gitops_mc.sandbox.apiserver.store import Stored, WriteVerb
 from gitops_mc.sandbox.apiserver.writing import (
     Writing,
@@ -45,12 +53,15 @@ def handle(writing: Writing, verb: str) -> Response:
         detail = f'Unsupported value: "{dry}": supported values: "All"'
         cause = Cause("FieldValueNotSupported", "dryRun", detail)
         raise invalid(f"{verb.capitalize()}Options", "meta.k8s.io", "", [(cause, f"dryRun: {detail}")])
+    if len(writing.request.body) > MOST_BYTES:
+        raise too_large()
     return _HANDLERS[verb](writing)
 
 
 def _create(writing: Writing) -> Response:
     body = object_in(writing.request)
     check_identity(body, writing.target)
+    _check_strictly(writing, body)
     metadata = body.get("metadata") or {}
     name = metadata.get("name") or ""
     if metadata.get("resourceVersion"):
@@ -69,12 +80,13 @@ def _create(writing: Writing) -> Response:
 
 
 def _already_exists(writing: Writing) -> StatusError:
-    resource, name = writing.resource, writing.target.name
+    resource, name, live = writing.resource, writing.target.name, _existing(writing)
+    leaving = "object is being deleted: " if live.obj["metadata"].get("deletionTimestamp") else ""
     return StatusError(
         409,
         "AlreadyExists",
-        f'{resource.id} "{name}" already exists',
-        details={"name": name, "group": resource.group, "kind": resource.plural},
+        f'{leaving}{resource.id} "{name}" already exists',
+        details=details_of(name, resource.group, resource.plural),
     )
 
 
@@ -87,6 +99,16 @@ def _checked_new(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
         detail = f'Invalid value: "{name}": {_NAME_RULE}'
         raise invalid_object(writing.resource, name, [Cause("FieldValueInvalid", "metadata.name", detail)])
     return new_object(writing, body)
+
+
+def _check_strictly(writing: Writing, body: dict[str, Any]) -> None:
+    """Unknown fields are dropped, unless the request asks to refuse them."""
+    if writing.query.get("fieldValidation") != "Strict":
+        return
+    unknown = [path.removeprefix(".").partition(":")[0] for path in undeclared(body, writing.resource.schema)]
+    if unknown:
+        named = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise bad_request(f"strict decoding error: {named}")
 
 
 def _existing(writing: Writing) -> Stored:
@@ -126,6 +148,7 @@ def _invalid_storage(writing: Writing, sent: str, mine: str) -> str:
 def _put_over(writing: Writing, live: Stored, body: dict[str, Any], verb: WriteVerb) -> Response:
     """A whole new object in the place of `live`, by update or patch."""
     schema, old = writing.resource.schema, live.obj
+    _check_strictly(writing, body)
     check_version(writing, live, body.get("metadata") or {})
     obj = changed_object(writing, old, prune(body, schema))
     sent = managed.sent(body, old, writing.target.subresource)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gitops_mc.app.ports import Request
 from gitops_mc.sandbox.apiserver.access import User
-from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, invalid
+from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, details_of, invalid
 from gitops_mc.sandbox.apiserver.managed import Actor
 from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
@@ -39,6 +39,7 @@ class Writing:
 
     @property
     def manager(self) -> str:
+        """The user's name stands in for the User-Agent that a real server takes when no fieldManager is given."""
         return self.query.get("fieldManager") or self.user.name
 
     @property
@@ -61,7 +62,7 @@ def conflict(resource: Resource, name: str, detail: str) -> StatusError:
         409,
         "Conflict",
         f'Operation cannot be fulfilled on {resource.id} "{name}": {detail}',
-        details={"name": name, "group": resource.group, "kind": resource.plural},
+        details=details_of(name, resource.group, resource.plural),
     )
 
 
