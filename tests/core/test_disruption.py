@@ -342,6 +342,13 @@ def test_a_reboot_is_described_with_what_decides_it() -> None:
             ),
         ),
         (
+            of_files("/etc/a", "/etc/b", "/etc/c"),
+            (
+                "drain, reload etc.service (file /etc/a added: policy for /etc; file /etc/b added: policy for /etc; "
+                "file /etc/c added: policy for /etc)"
+            ),
+        ),
+        (
             of_files("/etc/motd", "/etc/chrony.conf"),
             "restart chronyd.service (file /etc/chrony.conf added: policy for /etc/chrony.conf)",
         ),

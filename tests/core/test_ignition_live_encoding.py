@@ -78,6 +78,34 @@ def test_what_differs_is_sent_as_desired(live: JsonObject, desired: JsonObject) 
     assert spec(kept)["config"]["storage"]["files"] == [desired]
 
 
+def test_equal_contents_bring_no_compression_that_is_not_live() -> None:
+    live = machine_config(files=[file("/x", "data:,x", mode=1)])
+    desired = machine_config(files=[file("/x", encode_source(b"x"), compression="", mode=2)])
+    assert spec(keep_live_encoding(desired, live))["config"]["storage"]["files"] == [
+        file("/x", "data:,x", mode=2)
+    ]
+
+
+def test_one_unit_that_differs_does_not_keep_another_from_its_live_spelling() -> None:
+    live = machine_config(
+        units=[{"name": "u", "enabled": True}, {"name": "v", "enabled": True, "mask": None}]
+    )
+    desired = machine_config(units=[{"name": "u", "enabled": False}, {"name": "v", "enabled": True}])
+    assert spec(keep_live_encoding(desired, live))["config"]["systemd"]["units"] == [
+        {"name": "u", "enabled": False},
+        {"name": "v", "enabled": True, "mask": None},
+    ]
+
+
+@pytest.mark.parametrize(
+    "desired",
+    [{}, {"spec": None}, {"spec": {}}, {"spec": {"config": {"storage": {"links": []}, "systemd": None}}}],
+)
+def test_a_desired_object_that_says_nothing_is_left_alone(desired: JsonObject) -> None:
+    live = machine_config(files=[file("/x", OURS)], units=[{"name": "u"}])
+    assert keep_live_encoding(desired, live) == desired
+
+
 def test_a_unit_with_another_drop_in_is_sent_as_desired() -> None:
     live = machine_config(
         units=[{"name": "u", "enabled": True, "mask": None, "dropins": [{"name": "d", "contents": "1"}]}]
