@@ -16,9 +16,11 @@ from gitops_mc.core.diff.paths import (
     item_of,
     items_of,
     leaves_of,
+    members_of,
     same,
     shown,
     value_at,
+    vanishes_whole,
 )
 from gitops_mc.core.model import JsonObject, Kind
 
@@ -48,15 +50,19 @@ class Comparison:
     reordered: tuple[Path, ...]
     """Keyed lists in which our entries stand in another order."""
 
+    doomed: tuple[Path, ...]
+    """Live leaves in a map or keyed item that is ours alone and no longer wanted: it goes with all that is in it."""
+
     @property
     def going(self) -> tuple[Path, ...]:
-        """Dropped leaves that the apply removes: nobody else owns them."""
-        return tuple(path for path in self.dropped if not self.owners.of(path))
+        """Live leaves that the apply removes: dropped ones that nobody else owns, and doomed ones."""
+        alone = (path for path in self.dropped if not self.owners.of(path))
+        return tuple(dict.fromkeys((*alone, *self.doomed)))
 
     @property
     def staying(self) -> tuple[Path, ...]:
         """Dropped leaves that stay, since another manager owns them too."""
-        return tuple(path for path in self.dropped if self.owners.of(path))
+        return tuple(path for path in self.dropped if path not in self.going)
 
     @property
     def equal(self) -> bool:
@@ -65,8 +71,8 @@ class Comparison:
 
     @property
     def contested(self) -> tuple[Path, ...]:
-        """Differing leaves that we do not own: new ones, and those that somebody took from us or removed."""
-        return tuple(path for path in self.differing if not self.owners.we_own(path))
+        """Leaves that would change and that we do not own: new ones, and those that somebody took or removed."""
+        return tuple(path for path in (*self.differing, *self.going) if not self.owners.we_own(path))
 
     @property
     def shared_with(self) -> tuple[str, ...]:
@@ -75,11 +81,13 @@ class Comparison:
 
     @property
     def conflicts(self) -> tuple[Conflict, ...]:
-        """What the server would answer without force, by manager."""
+        """Values of other managers that the apply would change, by manager. The server answers 409 to it, but not where
+        a value goes along with something of ours that we drop: it removes that without a word.
+        """
         marks = (path for path in OUR_MARKS if path in self.there and self._after(path) is not ABSENT)
         moved = [path for path in marks if not same(self._after(path), self.there[path])]
         found: dict[str, list[str]] = {}
-        for path in (*self.differing, *moved):
+        for path in (*self.differing, *moved, *self.doomed):
             for manager in self.owners.of(path):
                 found.setdefault(manager, []).append(shown(path))
         return tuple(Conflict(manager, tuple(sorted(fields))) for manager, fields in sorted(found.items()))
@@ -133,8 +141,15 @@ def compare_object(kind: Kind, body: JsonObject, live: JsonObject) -> Comparison
         owners=owners,
         differing=tuple(path for path, value in wanted.items() if not same(value, there.get(path, ABSENT))),
         dropped=tuple(path for path in settable if owners.we_own(path) and path not in wanted),
+        doomed=_doomed(kind, owners, members_of(wanted, body), there),
         reordered=tuple(path for path in KEYED_LISTS.get(kind, {}) if _out_of_order(path, wanted, there)),
     )
+
+
+def _doomed(kind: Kind, owners: Owners, wanted: set[Path], there: Leaves) -> tuple[Path, ...]:
+    ours = owners.ours or frozenset()
+    lost = {p for p in ours - wanted if vanishes_whole(kind, p) and p not in there and not owners.of(p)}
+    return tuple(path for path in there if any(path[:length] in lost for length in range(1, len(path))))
 
 
 def _out_of_order(path: Path, wanted: Leaves, there: Leaves) -> bool:

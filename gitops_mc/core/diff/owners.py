@@ -13,14 +13,17 @@ from gitops_mc.core.model import FIELD_MANAGER, JsonObject, metadata
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Leaf paths by owner. `ours` is None where server-side apply has no entry of ours: we own nothing here."""
+    """Owned paths, of leaves and of the things around them, by owner.
+
+    `ours` is None where server-side apply has no entry of ours: we own nothing here.
+    """
 
     ours: frozenset[Path] | None
     others: Mapping[str, frozenset[Path]]
     """By name of the field manager, ordered; our own patches (pausing) count as another's, as the server counts them."""
 
     def of(self, path: Path) -> tuple[str, ...]:
-        """The other managers that own a leaf."""
+        """The other managers that own a path."""
         return tuple(name for name, paths in self.others.items() if path in paths)
 
     def among(self, paths: Iterable[Path]) -> tuple[str, ...]:
@@ -50,15 +53,9 @@ def owners_of(live: JsonObject) -> Owners:
 
 
 def _parse(fields: Mapping[str, Any], path: Path) -> Iterator[Path]:
-    """Leaves of fieldsV1: `f:` a field, `k:` an item by key, `v:` a member of a set, `.` the thing itself.
-
-    A map that is owned without any of its fields (`f:storage: {}`) looks like a leaf. It owns nothing below it, so it
-    matters to nobody: an object's leaves have no maps that merge.
-    """
+    """Paths of fieldsV1: `f:` a field, `k:` an item by key, `v:` a member of a set, `.` the thing itself."""
     for name, inner in fields.items():
-        if name == ".":
-            continue
-        here = (*path, _step(name))
+        here = path if name == "." else (*path, _step(name))
         if inner:
             yield from _parse(inner, here)
         else:

@@ -63,6 +63,21 @@ def _walk(kind: Kind, value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         yield path, value
 
 
+def members_of(leaves: Iterable[Path], body: Any) -> set[Path]:
+    """Every path that a body says anything about: its leaves, and all maps, lists and keyed items around them, maps
+    with nothing in them included.
+    """
+    found = {path[:length] for path in leaves for length in range(1, len(path) + 1)}
+    return found | set(_empty_maps(body.get("spec"), ("spec",)))
+
+
+def _empty_maps(value: Any, path: Path) -> Iterator[Path]:
+    if isinstance(value, dict):
+        yield path
+        for key, inner in value.items():
+            yield from _empty_maps(inner, (*path, key))
+
+
 def _keyed(kind: Kind, value: Any, path: Path) -> list[tuple[Item, Any]] | None:
     """The items of a list that is merged by key, or None for anything else."""
     key = KEYED_LISTS.get(kind, {}).get(path)
@@ -71,6 +86,16 @@ def _keyed(kind: Kind, value: Any, path: Path) -> list[tuple[Item, Any]] | None:
     if not all(isinstance(entry, dict) and isinstance(entry.get(key), str) for entry in value):
         return None
     return [(Item(key, entry[key]), entry) for entry in value]
+
+
+def vanishes_whole(kind: Kind, path: Path) -> bool:
+    """Whether a thing that its owner drops is removed with all that stands in it, whoever owns that.
+
+    So it is (measured on a real kube-apiserver 1.36) with keyed items, and with maps that have no schema, unless
+    another manager owns the thing itself: one that has only changed a field inside does not.
+    """
+    free_form = kind is Kind.MACHINE_CONFIG and path[:2] == ("spec", "config") and len(path) > 2
+    return free_form or isinstance(path[-1], Item)
 
 
 def item_of(path: Path) -> Path | None:
@@ -128,3 +153,10 @@ def with_value(body: Any, path: Path, value: Any) -> Any:
         return entries
     mapping = dict(body) if isinstance(body, dict) else {}
     return {**mapping, step: with_value(mapping.get(step), rest, value)}
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy of a JSON value without the null fields of its maps; lists stay as they are."""
+    if not isinstance(value, dict):
+        return value
+    return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
