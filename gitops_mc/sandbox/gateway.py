@@ -75,7 +75,7 @@ def start(servers: Mapping[str, Server], port: int = 0) -> RunningGateway:
 
     Raises OSError when the port is taken.
     """
-    listening = socket.create_server(("127.0.0.1", port), backlog=256)
+    listening = _listening(port)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     stopping = threading.Event()
     config = uvicorn.Config(
@@ -117,6 +117,19 @@ def write_kubeconfig(path: Path, url: str, clusters: Iterable[str], token: str) 
     with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
         os.fchmod(descriptor, 0o600)
         yaml.safe_dump(config, stream, sort_keys=False)
+
+
+def _listening(port: int) -> socket.socket:
+    """On loopback. The protocol is named, for asyncio turns Nagle's delay off (40 ms an answer) only where it is."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+        listening.listen(256)
+    except OSError:
+        listening.close()
+        raise
+    return listening
 
 
 def cluster_url(url: str, cluster: str) -> str:
