@@ -208,7 +208,7 @@ def test_a_value_or_word_of_a_secret_is_found_alone() -> None:
 def test_words_that_stand_in_every_unit_are_not_hidden_elsewhere() -> None:
     unit = "[Unit]\nAfter=network-online.target\n[Service]\nType=oneshot\n[Install]\nWantedBy=multi-user.target\n"
     redactor = Redactor.of(SENSITIVE, [with_unit("vpn-1.service", contents=unit)])
-    text = "[Install] oneshot network-online.target"
+    text = "[Install]\nWantedBy=multi-user.target\n[Service]\nType=oneshot\n# after network-online.target"
     assert redactor.redact(text) == text
 
 

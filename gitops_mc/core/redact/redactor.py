@@ -37,7 +37,7 @@ class Redactor:
 
     Looked for are the values, their lines, the values of assignments in them, and words of letters and digits; as plain
     text, escaped as in JSON, YAML, HTML and Python, percent-encoded, in hex, and in base64 (at any place in a larger
-    blob). Values of fewer than six bytes are not looked for: `hide` takes them out where they stand, and only there.
+    blob). Values of fewer than six characters are not looked for: `hide` takes them out where they stand, and only there.
     Redact before shortening: half a secret is not recognised.
     """
 

@@ -27,6 +27,7 @@ _ORDINARY = frozenset(
         "default.target",
         "enabled",
         "exec-stop",
+        "false",
         "forking",
         "graphical.target",
         "inherit",
@@ -35,13 +36,18 @@ _ORDINARY = frozenset(
         "multi-user.target",
         "network-online.target",
         "network.target",
+        "no",
         "notify",
+        "off",
+        "on",
         "on-failure",
         "oneshot",
         "simple",
         "strict",
         "sysinit.target",
         "timers.target",
+        "true",
+        "yes",
     }
 )
 """Values that stand in every second unit and tell nothing: hiding them everywhere would make plans unreadable."""
@@ -61,10 +67,11 @@ def pieces(secret: bytes) -> Iterator[bytes]:
         bare = line.strip()
         if not bare or _HEADER.fullmatch(bare):
             continue
-        yield bare.encode()
         value = _assigned(bare)
-        if value not in _ORDINARY:
-            yield value.encode()
+        if value in _ORDINARY:
+            continue
+        yield bare.encode()
+        yield value.encode()
         yield from (word.encode() for word in _SEPARATORS.split(bare) if _telling(word))
 
 
