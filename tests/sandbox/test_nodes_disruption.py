@@ -65,7 +65,8 @@ def test_the_shipped_defaults(before: JsonObject, after: JsonObject, expected: l
         ("/etc/chrony.conf", ["Restart file.service"]),
         ("/etc/chrony.d/a", ["Restart directory.service"]),
         ("/etc/chrony.d2", ["Restart parent.service"]),
-        ("/var/x", []),
+        ("/var/x", ["Reload var.service"]),
+        ("/opt/x", []),
     ],
 )
 def test_the_closest_policy_path_decides_for_a_file(path: str, expected: list[str]) -> None:
@@ -73,6 +74,8 @@ def test_the_closest_policy_path_decides_for_a_file(path: str, expected: list[st
         "/etc": [restart("parent.service")],
         "/etc/chrony.d/": [restart("directory.service")],
         "/etc/chrony.conf": [restart("file.service")],
+        "/var/": [{"type": "Reload", "reload": {"serviceName": "var.service"}}],
+        "/": [REBOOT],
     }
     assert actions(of(), of(files={path: "x"}), policy(files)) == expected
 

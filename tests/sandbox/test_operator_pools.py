@@ -111,8 +111,10 @@ def test_a_zone_is_finished_before_the_next_begins() -> None:
         node("n9", current="r2", ready=False),
         node("n9", current="r2", schedulable=False),
         node("n9", current="r1", desired="r2", state="Working"),
+        node("n9", current="r2", state="Degraded"),
+        node("n9", current="r1", desired="r2", state="Degraded"),
     ],
-    ids=["not ready", "cordoned", "updating"],
+    ids=["not ready", "cordoned", "updating", "drifted", "failing on this config"],
 )
 def test_a_node_that_is_down_for_any_reason_uses_up_the_limit(down: NodeView) -> None:
     assert chosen(pool(), node("n1"), down) == []

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from posixpath import normpath
 
 from gitops_mc.core.model import JsonObject
 
@@ -81,7 +82,7 @@ def _file_actions(
     """By the policy whose path is the file or its closest parent directory."""
     best = max(
         (p for p in policies if _is_below(path, str(p.get("path", "")))),
-        key=lambda p: len(str(p["path"]).rstrip("/")),
+        key=lambda p: len(str(p["path"])),
         default=None,
     )
     if best is None:
@@ -90,8 +91,8 @@ def _file_actions(
 
 
 def _is_below(path: str, policy: str) -> bool:
-    directory = policy.rstrip("/")
-    return path == directory or path.startswith(directory + "/")
+    """The file itself, or a directory above it. The root directory is above nothing, as in the public operator."""
+    return path == policy or (policy != "/" and path.startswith(normpath(policy) + "/"))
 
 
 def _unit_actions(

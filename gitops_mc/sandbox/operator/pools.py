@@ -55,9 +55,14 @@ class NodeView:
         return self.current == self.desired and self.state == NodeState.DONE
 
     @property
+    def failing(self) -> bool:
+        """Degraded on the way to another config, and not for drift."""
+        return self.degraded and self.current != self.desired
+
+    @property
     def unavailable(self) -> bool:
-        """Not Ready, cordoned, or on its way. A Degraded node that is up is not: it may be retargeted."""
-        return not self.available or not (self.settled or self.degraded)
+        """Not Ready, cordoned, drifted, or on its way. One that is up and fails on its way is not: it may be retargeted."""
+        return not self.available or not (self.settled or self.failing)
 
     def updated_to(self, target: str) -> bool:
         return self.settled and self.current == target
@@ -128,7 +133,7 @@ def candidates(
     target = (pool["spec"].get("configuration") or {}).get("name", "")
     if not target or pool["spec"].get("paused"):
         return ()
-    failing = sum(n.desired == target and n.degraded and n.available for n in nodes)
+    failing = sum(n.desired == target and n.failing for n in nodes)
     capacity = max_unavailable(pool, len(nodes)) - sum(n.unavailable for n in nodes) - failing
     waiting = [n for n in nodes if n.desired != target and n.available and n.state in retarget]
     return tuple(sorted(waiting, key=lambda n: n.age_key)[: max(0, capacity)])
