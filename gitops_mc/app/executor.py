@@ -1,0 +1,212 @@
+"""The loop: decide, remember, act and read, wait. All decisions are the core's; here is only the order of things.
+
+Memory is saved before a move is carried out. Every cluster has a job of its own, so one that does not answer delays no
+other; its result is taken when it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+
+from gitops_mc.app.act import Outcome, Written, carry_out
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.observe import ClusterReader, Interest, Platform, joined, no_platform, read_platform
+from gitops_mc.app.ports import Clock, MemoryStore, Workers
+from gitops_mc.core.live import LiveCluster, unread
+from gitops_mc.core.model import (
+    MACHINE_CONFIG_MODULE,
+    Commit,
+    Content,
+    DesiredCluster,
+    Kind,
+)
+from gitops_mc.core.rollout.case import WriteFault
+from gitops_mc.core.rollout.fleet import next_moves
+from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
+from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
+from gitops_mc.core.rollout.moves import Decision, Move
+
+PLATFORM_JOB = "(platform)"
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How often to look. All passes stand on one grid, so that a slow cluster shifts no other's times."""
+
+    every: timedelta = timedelta(seconds=2)
+    quiet_every: timedelta = timedelta(seconds=30)
+    """How often clusters are read where nothing is awaited."""
+    probe_every: timedelta = timedelta(seconds=15)
+    """How often a cluster is asked that did not answer the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one pass came to; for progress."""
+
+    at: datetime
+    decision: Decision
+    memory: FleetMemory
+    written: tuple[Written, ...]
+    troubles: tuple[str, ...]
+    """Writes that did not go through this time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    live: LiveCluster
+    outcome: Outcome
+
+
+@dataclass(slots=True)
+class Executor:
+    """Carries a fleet's rollout out. One at a time for one memory."""
+
+    api: ClusterApi
+    clock: Clock
+    workers: Workers
+    store: MemoryStore
+    pace: Pace = field(default_factory=Pace)
+    past: Callable[[str, Commit, Content], DesiredCluster | None] = lambda _cluster, _commit, _content: None
+    """An earlier content of a cluster, fetched by the commit it was seen at; None when it cannot be had any more."""
+    _live: dict[str, LiveCluster] = field(default_factory=dict)
+    _platform: Platform | None = None
+    _readers: dict[str, ClusterReader] = field(default_factory=dict)
+    _faults: dict[str, WriteFault] = field(default_factory=dict)
+    _read_at: dict[str, datetime] = field(default_factory=dict)
+
+    def memory(self) -> FleetMemory:
+        """What is remembered, or first contact."""
+        state = self.store.load()
+        return FleetMemory() if state is None else from_json(state)
+
+    def rollout(self, fleet: Fleet, acts: Acts = NO_ACTS) -> Iterator[Look]:
+        """Look after look, without end: the caller stops when the outlook is final, or leaves."""
+        memory = self.memory()
+        saved = memory
+        due = self.clock.now()
+        written, troubles = self._settle_reads(
+            fleet, {}, everything=frozenset(c.name for c in fleet.clusters)
+        )
+        while True:
+            now = self.clock.now()
+            fleet = self._with_past(fleet, memory)
+            observed = Observed(
+                self._joined(fleet), self.workers.running() - {PLATFORM_JOB}, dict(self._faults)
+            )
+            decision, memory = next_moves(fleet, memory, observed, now, acts)
+            if memory != saved:
+                self.store.save(to_json(memory))
+                saved = memory
+            yield Look(now, decision, memory, written, troubles)
+            moves = {move.cluster: move for move in decision.moves}
+            contents = {name: memory.cluster(name).started for name in moves}
+            written, troubles = self._settle_reads(
+                fleet,
+                {n: partial(self._act, m, contents[n] or Content("")) for n, m in moves.items()},
+                everything=self._wanted(fleet, decision, now),
+            )
+            due = max(due + self.pace.every, self.clock.now())
+            self.clock.wait(due)
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def observe(self, fleet: Fleet, interest: Interest) -> Mapping[str, LiveCluster]:
+        """One whole look at every cluster of the fleet, for plans and reports; what is slow stays not known."""
+        jobs: dict[str, Callable[[], object]] = {
+            c.name: partial(self._read, c.name, replace(interest, components=_manages_operator(c)))
+            for c in fleet.clusters
+        }
+        jobs[PLATFORM_JOB] = self._read_platform
+        self._collect(self.workers.map(jobs, within=self.api.longest_call))
+        return self._joined(fleet)
+
+    def _wanted(self, fleet: Fleet, decision: Decision, now: datetime) -> frozenset[str]:
+        wanted = set()
+        for cluster in fleet.clusters:
+            name = cluster.name
+            live = self._live.get(name)
+            if live is not None and live.dark is not None:
+                pace = self.pace.probe_every
+            else:
+                pace = self.pace.every if name in decision.attention else self.pace.quiet_every
+            if name not in self._read_at or now - self._read_at[name] >= pace - self.pace.every / 2:
+                wanted.add(name)
+        return frozenset(wanted)
+
+    def _settle_reads(
+        self, fleet: Fleet, acts: Mapping[str, Callable[[], Outcome]], everything: frozenset[str]
+    ) -> tuple[tuple[Written, ...], tuple[str, ...]]:
+        clusters = {c.name: c for c in fleet.clusters}
+        jobs: dict[str, Callable[[], object]] = {}
+        for name in sorted(everything | acts.keys()):
+            interest = self._interest(clusters[name])
+            jobs[name] = partial(self._act_and_read, name, interest, acts.get(name))
+            self._read_at[name] = self.clock.now()
+        jobs[PLATFORM_JOB] = self._read_platform
+        return self._collect(self.workers.map(jobs, within=self.pace.every.total_seconds() / 2))
+
+    def _collect(self, results: Mapping[str, object]) -> tuple[tuple[Written, ...], tuple[str, ...]]:
+        written: list[Written] = []
+        troubles: list[str] = []
+        for name, result in results.items():
+            match result:
+                case Platform():
+                    self._platform = result
+                case _Result():
+                    self._live[name] = result.live
+                    written += result.outcome.written
+                    if result.outcome.fault is not None:
+                        self._faults[name] = result.outcome.fault
+                    if result.outcome.trouble:
+                        troubles.append(f"{name}: {result.outcome.trouble}")
+                case BaseException():
+                    raise result
+        return tuple(written), tuple(troubles)
+
+    def _interest(self, cluster: DesiredCluster) -> Interest:
+        return Interest(
+            components=_manages_operator(cluster), releases=bool(cluster.of_kind(Kind.MODULE_INFO))
+        )
+
+    def _joined(self, fleet: Fleet) -> Mapping[str, LiveCluster]:
+        now = self.clock.now()
+        platform = self._platform or no_platform(now)
+        return {
+            c.name: joined(self._live.get(c.name) or unread(c.name, now), platform) for c in fleet.clusters
+        }
+
+    def _read_platform(self) -> Platform:
+        return read_platform(self.api, self.clock, self._platform or no_platform(self.clock.now()))
+
+    def _read(self, cluster: str, interest: Interest) -> _Result:
+        return self._act_and_read(cluster, interest, None)
+
+    def _act_and_read(self, cluster: str, interest: Interest, act: Callable[[], Outcome] | None) -> _Result:
+        outcome = act() if act is not None else Outcome()
+        reader = self._readers.setdefault(cluster, ClusterReader(self.api, cluster, self.clock))
+        return _Result(reader.read(self._live.get(cluster), interest), outcome)
+
+    def _act(self, move: Move, content: Content) -> Outcome:
+        return carry_out(self.api, self.clock, move, content)
+
+    def _with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
+        """The fleet with the contents that clusters still stand at, as far as they can be had."""
+        contents = {name: dict(known) for name, known in fleet.contents.items()}
+        for cluster in fleet.clusters:
+            m = memory.cluster(cluster.name)
+            known = contents.setdefault(cluster.name, {})
+            for content, commit in ((m.started, m.started_commit), (m.passed, m.passed_commit)):
+                if content is None or content == cluster.content or content in known:
+                    continue
+                found = self.past(cluster.name, commit, content)
+                if found is not None:
+                    known[content] = found
+        return replace(fleet, contents=contents)
+
+
+def _manages_operator(cluster: DesiredCluster) -> bool:
+    return any(m.key.name == MACHINE_CONFIG_MODULE for m in cluster.of_kind(Kind.MODULE_INFO))

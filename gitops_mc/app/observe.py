@@ -1,0 +1,285 @@
+"""Reading live clusters, as cheaply as it can be done: bodies only where a resourceVersion moved, a rendered config once.
+
+One `ClusterReader` belongs to one cluster and is used by one job at a time. What cannot be read becomes a fact that is
+not known; a cluster that does not answer is dark, and keeps what was read before, with its age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import Enum
+
+from gitops_mc.app.api import RESOURCES, ClusterApi
+from gitops_mc.app.ports import Clock
+from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, UnauthorizedError
+from gitops_mc.core.gates import NodeNeed, needs_for_pools
+from gitops_mc.core.gates.components import COMPONENT_NAMESPACE, CONTROLLER, DAEMON
+from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unread
+from gitops_mc.core.model import (
+    CLUSTER_LABEL,
+    GLOBAL_CLUSTER,
+    JsonObject,
+    Known,
+    Outage,
+    Unknown,
+    labels_of,
+    metadata,
+    name_of,
+    resource_version,
+)
+
+_ROUNDS = 3
+"""A verdict may lack nodes, and with them rendered configs; more rounds than that bring nothing new."""
+
+MACHINE_CONFIG, POOL, POLICY = (
+    RESOURCES["MachineConfig"],
+    RESOURCES["MachineConfigPool"],
+    RESOURCES["MachineConfiguration"],
+)
+
+
+class NodeReading(Enum):
+    """Nodes are many and change all the time."""
+
+    WHEN_NEEDED = "when a verdict needs them"
+    ALWAYS = "always"
+
+
+@dataclass(frozen=True, slots=True)
+class Interest:
+    """What is wanted of a cluster beside its configs, pools and policy."""
+
+    nodes: NodeReading = NodeReading.WHEN_NEEDED
+    components: bool = False
+    """The machine-config controller and daemon; only where Git manages that module."""
+    releases: bool = False
+    """Why a module is not ready."""
+
+
+class ClusterReader:
+    """Reads one cluster again and again."""
+
+    def __init__(self, api: ClusterApi, cluster: str, clock: Clock) -> None:
+        self._api = api
+        self._cluster = cluster
+        self._clock = clock
+        self._bodies: dict[str, JsonObject] = {}
+        self._rendered: dict[str, JsonObject] = {}
+
+    def read(self, before: LiveCluster | None, interest: Interest) -> LiveCluster:
+        """The cluster as it is now, without what stands on global. Never raises for what the cluster does."""
+        live = before or unread(self._cluster, self._clock.now())
+        try:
+            live = replace(self._read_kinds(live), dark=None)
+        except GitopsMcError as error:
+            return replace(live, dark=self._dark(live, error))
+        live = self._read_needed(live, interest)
+        if (
+            interest.components
+            and not isinstance(live.machine_apis, Unknown)
+            and live.machine_apis.value.served
+        ):
+            live = replace(live, components=self._fact(self._components))
+        if interest.releases:
+            live = replace(live, releases=self._fact(self._releases))
+        return live
+
+    def _read_kinds(self, live: LiveCluster) -> LiveCluster:
+        """Configs, pools and policy. That they are not served at all is an answer, too."""
+        try:
+            pools = self._api.list(self._cluster, POOL)
+            policies = self._api.list(self._cluster, POLICY)
+            heads = self._api.list_metadata(self._cluster, MACHINE_CONFIG)
+        except NotFoundError:
+            at = self._clock.now()
+            nothing: Known[Objects] = Known(objects({}), at)
+            return replace(
+                live,
+                machine_apis=Known(MachineApis(served=False), at),
+                configs=nothing,
+                pools=nothing,
+                policies=nothing,
+            )
+        configs = self._configs(heads)
+        at = self._clock.now()
+        return replace(
+            live,
+            machine_apis=Known(MachineApis(served=True), at),
+            configs=Known(objects(configs), at),
+            pools=Known(objects({name_of(p): p for p in pools}), at),
+            policies=Known(objects({name_of(p): p for p in policies}), at),
+            rendered=Known(objects(self._rendered), at),
+        )
+
+    def _configs(self, heads: tuple[JsonObject, ...]) -> dict[str, JsonObject]:
+        bodies: dict[str, JsonObject] = {}
+        for head in heads:
+            name = name_of(head)
+            if _is_rendered(head):
+                continue
+            known = self._bodies.get(name)
+            if known is not None and resource_version(known) == resource_version(head):
+                bodies[name] = known
+                continue
+            try:
+                bodies[name] = self._api.get(self._cluster, MACHINE_CONFIG, name)
+            except NotFoundError:
+                continue  # deleted between the list and now; the next look shows what follows from it
+        self._bodies = bodies
+        return bodies
+
+    def _read_needed(self, live: LiveCluster, interest: Interest) -> LiveCluster:
+        """Rendered configs and nodes that the verdicts on the pools lack."""
+        if isinstance(live.pools, Unknown):
+            return live
+        pools = live.pools.value
+        live = replace(live, nodes=Unknown("not needed", self._clock.now()))
+        if interest.nodes is NodeReading.ALWAYS:
+            live = replace(live, nodes=self._fact(self._nodes))
+        asked: set[str] = set()
+        for _ in range(_ROUNDS):
+            needs = needs_for_pools(live, pools)
+            wanted = (needs.rendered | _of_nodes(live)) - asked - self._rendered.keys()
+            if (
+                needs.nodes is NodeNeed.LACKING
+                and "nodes" not in asked
+                and interest.nodes is NodeReading.WHEN_NEEDED
+            ):
+                asked.add("nodes")
+                live = replace(live, nodes=self._fact(self._nodes))
+            elif not wanted:
+                break
+            asked |= wanted
+            if wanted:
+                live = replace(live, rendered=self._read_rendered(wanted))
+        return live
+
+    def _read_rendered(self, names: set[str] | frozenset[str]) -> Fact:
+        for name in sorted(names):
+            try:
+                self._rendered[name] = self._api.get(self._cluster, MACHINE_CONFIG, name)
+            except NotFoundError:
+                continue
+            except GitopsMcError as error:
+                return Unknown(error.message, self._clock.now())
+        return Known(objects(self._rendered), self._clock.now())
+
+    def _fact(self, read: Callable[[], Mapping[str, JsonObject]]) -> Fact:
+        try:
+            return Known(objects(read()), self._clock.now())
+        except GitopsMcError as error:
+            return Unknown(error.message, self._clock.now())
+
+    def _nodes(self) -> Mapping[str, JsonObject]:
+        return {name_of(n): n for n in self._api.list(self._cluster, RESOURCES["Node"])}
+
+    def _components(self) -> Mapping[str, JsonObject]:
+        found: dict[str, JsonObject] = {}
+        for key in (CONTROLLER, DAEMON):
+            kind, _, name = key.partition("/")
+            try:
+                found[key] = self._api.get(
+                    self._cluster, RESOURCES[kind], name, namespace=COMPONENT_NAMESPACE
+                )
+            except NotFoundError:
+                continue
+        return found
+
+    def _releases(self) -> Mapping[str, JsonObject]:
+        try:
+            found = self._api.list(self._cluster, RESOURCES["AppRelease"], namespace=COMPONENT_NAMESPACE)
+        except NotFoundError:
+            return {}
+        return {name_of(r): r for r in found}
+
+    def _dark(self, live: LiveCluster, error: GitopsMcError) -> Dark:
+        since = live.dark.since if live.dark is not None else self._clock.now()
+        return Dark(error.message, outage_of(error), since)
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What stands on global for the whole fleet: modules, what is published, which clusters are registered."""
+
+    modules: Fact
+    catalog: Fact
+    inventory: Fact
+    dark: Dark | None = None
+
+
+def no_platform(now: datetime) -> Platform:
+    unknown = Unknown("not read yet", now)
+    return Platform(unknown, unknown, unknown)
+
+
+def read_platform(api: ClusterApi, clock: Clock, before: Platform) -> Platform:
+    """One look at global for all clusters. Never raises for what global does."""
+    try:
+        modules = api.list(GLOBAL_CLUSTER, RESOURCES["ModuleInfo"])
+        plugins = api.list(GLOBAL_CLUSTER, RESOURCES["ModulePlugin"])
+        configs = api.list(GLOBAL_CLUSTER, RESOURCES["ModuleConfig"])
+        clusters = api.list(GLOBAL_CLUSTER, RESOURCES["Cluster"])
+    except GitopsMcError as error:
+        now = clock.now()
+        since = before.dark.since if before.dark is not None else now
+        unknown = Unknown(error.message, since)
+        return Platform(unknown, unknown, unknown, Dark(error.message, outage_of(error), since))
+    at = clock.now()
+    catalog = {f"ModulePlugin/{name_of(p)}": p for p in plugins} | {
+        f"ModuleConfig/{name_of(c)}": c for c in configs
+    }
+    return Platform(
+        modules=Known(objects({name_of(m): m for m in modules}), at),
+        catalog=Known(objects(catalog), at),
+        inventory=Known(objects({name_of(c): c for c in clusters}), at),
+    )
+
+
+def joined(live: LiveCluster, platform: Platform) -> LiveCluster:
+    """A cluster with its part of what stands on global."""
+    return replace(
+        live,
+        modules=_filtered(platform.modules, lambda module: _module_of(module) == live.name),
+        catalog=platform.catalog,
+        inventory=_filtered(platform.inventory, lambda cluster: name_of(cluster) == live.name),
+    )
+
+
+def outage_of(error: GitopsMcError) -> Outage:
+    match error:
+        case UnauthorizedError() | ForbiddenError():
+            return Outage.DENIED
+        case _ if error.transient:
+            return Outage.UNREACHABLE
+        case _:
+            return Outage.OTHER
+
+
+def _filtered(fact: Fact, keep: Callable[[JsonObject], bool]) -> Fact:
+    if isinstance(fact, Unknown):
+        return fact
+    return Known(objects({n: o for n, o in fact.value.items() if keep(o)}), fact.at)
+
+
+def _module_of(module: JsonObject) -> str:
+    """The cluster a ModuleInfo is for: its label; an instance for global may lack it, then its owner tells (ACP)."""
+    label = labels_of(module).get(CLUSTER_LABEL)
+    if label:
+        return label
+    owners = metadata(module).get("ownerReferences") or ()
+    return next((str(o.get("name", "")) for o in owners if o.get("kind") == "Cluster"), "")
+
+
+def _is_rendered(head: JsonObject) -> bool:
+    return name_of(head).startswith(("rendered-", "render-"))
+
+
+def _of_nodes(live: LiveCluster) -> frozenset[str]:
+    """Rendered configs that nodes stand at or are moved to."""
+    if isinstance(live.nodes, Unknown):
+        return frozenset()
+    keys = ("machineconfiguration.alauda.io/currentConfig", "machineconfiguration.alauda.io/desiredConfig")
+    found = {(metadata(n).get("annotations") or {}).get(k) for n in live.nodes.value.values() for k in keys}
+    return frozenset(str(name) for name in found if name)
