@@ -6,7 +6,8 @@ Every write carries what it was decided on; the server refuses it when that has 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import assert_never
 
 from gitops_mc.app.api import RESOURCES, ClusterApi, DryRun, Force
@@ -49,6 +50,10 @@ class Outcome:
     trouble: str = ""
     """It may go through the next time: changed in between, no answer, asked to slow down."""
 
+    @property
+    def stops(self) -> bool:
+        return self.fault is not None or bool(self.trouble)
+
 
 def carry_out(api: ClusterApi, clock: Clock, move: Move, content: Content) -> Outcome:
     """Make the writes of a move. Never raises for what the server answers."""
@@ -77,21 +82,14 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
 def _writes(api: ClusterApi, clock: Clock, move: Apply, content: Content) -> Outcome:
     """All writes are tried on the server first, so that a step the server refuses is not begun."""
     for write in move.writes:
-        if (
-            (
-                outcome := _attempt(
-                    write, content, clock, lambda w=write: _send(api, move.cluster, w, DryRun.SERVER)
-                )
-            )
-            and (outcome.fault is not None or outcome.trouble)
-            and not _dry_run_unsupported(outcome)
-        ):
-            return outcome
+        tried = _attempt(write, content, clock, partial(_send, api, move.cluster, write, DryRun.SERVER))
+        if tried.stops and not _dry_run_unsupported(tried):
+            return tried
     done: list[Written] = []
     for write in move.writes:
-        outcome = _attempt(write, content, clock, lambda w=write: _send(api, move.cluster, w, DryRun.NO))
-        if outcome.fault is not None or outcome.trouble:
-            return Outcome(tuple(done), outcome.fault, outcome.trouble)
+        outcome = _attempt(write, content, clock, partial(_send, api, move.cluster, write, DryRun.NO))
+        if outcome.stops:
+            return replace(outcome, written=tuple(done))
         done.append(Written(move.cluster, describe(write)))
     return Outcome(tuple(done))
 

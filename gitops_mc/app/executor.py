@@ -30,6 +30,8 @@ from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
 from gitops_mc.core.rollout.moves import Decision, Move
 
 PLATFORM_JOB = "(platform)"
+ONE_LOOK = timedelta(seconds=20)
+"""How long a report waits for clusters that are slow to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,7 @@ class Executor:
             for c in fleet.clusters
         }
         jobs[PLATFORM_JOB] = self._read_platform
-        self._collect(self.workers.map(jobs, within=self.api.longest_call))
+        self._collect(self.workers.map(jobs, within=ONE_LOOK.total_seconds()))
         return self._joined(fleet)
 
     def _wanted(self, fleet: Fleet, decision: Decision, now: datetime) -> frozenset[str]:

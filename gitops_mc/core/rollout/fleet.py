@@ -35,7 +35,7 @@ def next_moves(
     """One pass."""
     memory = _prune_limits(_after_gap(memory, now), fleet)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
-    found = {c.name: _assess(c, on, memory) for c in fleet.clusters}
+    found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
     for name, assessment in found.items():
         if name not in observed.busy:
             memory = memory.with_cluster(name, assessment.memory)
@@ -119,6 +119,16 @@ def fleet_fault(fleet: Fleet, observed: Observed) -> str:
     if len(denied) * 2 > len(live):
         return f"credentials are refused on {len(denied)} of {len(live)} clusters: {told}"
     return f"{len(dark)} of {len(live)} clusters do not answer, so it is the gateway: {told}"
+
+
+def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
+    """A cluster that no wave takes blocks itself."""
+    reason = "no wave in fleet.yaml takes it: name it in one, or add a last wave with `clusters: {}`"
+    homeless = {
+        name: replace(found[name], standing=Standing.BLOCKED, reason=reason, next=None, admission=None)
+        for name in lines(fleet.policy, fleet.clusters)[1]
+    }
+    return {**found, **homeless}
 
 
 def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessment:
