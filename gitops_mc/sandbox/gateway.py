@@ -21,7 +21,6 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 from urllib.parse import parse_qsl, quote, unquote
 
 import uvicorn
@@ -35,30 +34,13 @@ from starlette.routing import Route
 
 from gitops_mc.app.ports import JSON, Request, Response
 from gitops_mc.core.model import GLOBAL_CLUSTER, PLATFORM_GROUP_VERSION, JsonObject
+from gitops_mc.sandbox.behind import Server, WatchLines
 
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 _LONGEST_WATCH = 1800
 """Seconds; what a real API server ends a watch after at the least, when it is asked for no other time."""
 _LOOK_FOR_NEWS = 0.05
 _STOP_WITHIN = 5.0
-
-
-class WatchLines(Protocol):
-    """A watch that is being read. It ends once `closed`, after what `poll` still gives."""
-
-    closed: bool
-
-    def poll(self) -> tuple[bytes, ...]: ...
-    def close(self) -> None: ...
-
-
-class Server(Protocol):
-    """One API server, without sockets."""
-
-    def handle(self, request: Request) -> Response: ...
-    def open_watch(self, request: Request) -> Response | WatchLines:
-        """The watch, or the answer that refuses it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,12 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from gitops_mc.adapters.system import SystemClock
 from gitops_mc.app.ports import Request
 from gitops_mc.sandbox.apiserver import ApiServer
+from gitops_mc.sandbox.behind import Behind
+from gitops_mc.sandbox.faults import FaultBoard, FaultId
+from gitops_mc.sandbox.faulty import FaultyTransport
 from gitops_mc.sandbox.gateway import RunningGateway, start, write_kubeconfig
 
 if TYPE_CHECKING:
@@ -220,3 +224,20 @@ def test_kubectl_works_against_it(
     assert "n1" in kubectl("get", "nodes")
     assert "n1" in kubectl("describe", "node", "n1")
     assert kubectl("get", "node", "n1", "-o", "jsonpath={.metadata.name}") == "n1"
+
+
+def test_faults_show_as_a_gateway_shows_them(servers: dict[str, ApiServer]) -> None:
+    board = FaultBoard()
+    board.set(FaultId.HTTP_ERROR, cluster="edge-01", status=503)
+    board.set(FaultId.GATEWAY_GONE, cluster="global", how="refused")
+    faulty = Behind(servers, lambda inner: FaultyTransport(inner, board, SystemClock()))
+    gateway = start(faulty)
+    try:
+        status, body = call(gateway, f"/kubernetes/edge-01{NODES}")
+        assert (status, body["reason"]) == (503, "ServiceUnavailable")
+        assert call(gateway, f"/kubernetes/edge-01{NODES}", token="wrong")[0] == 401
+        status, page = call(gateway, f"/kubernetes/global{NODES}")
+        assert (status, page[:6]) == (504, b"<html>")
+        assert call(gateway, f"/kubernetes/nosuch{NODES}")[0] == 404
+    finally:
+        gateway.stop()
