@@ -54,9 +54,11 @@ class FolderSource:
             path = folder + b"/" + item.name if folder else item.name
             if not item.is_dir(follow_symlinks=False):
                 yield self._entry(root, path)
-            elif folder and os.path.lexists(os.path.join(item.path, b".git")):  # noqa: PTH118 - as above
+            elif not folder and item.name.startswith(b"."):
+                continue
+            elif os.path.lexists(os.path.join(item.path, b".git")):  # noqa: PTH118 - as above
                 yield TreeEntry(_text(path), "", 0, _SUBMODULE)
-            elif folder or not item.name.startswith(b"."):
+            else:
                 yield from self._entries(root, path)
 
     def _entry(self, root: bytes, path: bytes) -> TreeEntry:
