@@ -222,6 +222,15 @@ def test_ownership_can_be_reset_and_is_then_nobodys_until_somebody_applies() -> 
     assert [e["manager"] for e in found["metadata"]["managedFields"]] == ["gitops-mc", "before-first-apply"]
 
 
+def test_a_map_of_which_the_last_applied_key_goes_stays_behind_empty() -> None:
+    asking = Asking()
+    body = obj(MACHINE, "MachineConfig", "a")
+    apply: dict[str, Any] = {"content_type": APPLY_PATCH, "query": {"fieldManager": "gitops-mc"}}
+    asking.ok("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {"x": {"y": 1}}}}, **apply)
+    left = asking.ok("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {}}}, **apply)
+    assert left["spec"] == {"config": {}}
+
+
 def test_a_patch_leaves_what_was_answered_before_as_it_was() -> None:
     asking = Asking()
     asking.config("a", {"list": [1, 2]}, annotations={"k": "v"})

@@ -121,16 +121,16 @@ def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
 
 def _pruned(merged: dict[str, Any], managers: Managers, last: Node, schema: Schema) -> dict[str, Any]:
     """Without what the applier applied last time, not this time, and nobody else owns."""
-    pruned = remove(merged, with_named_members(last, schema), schema) or {}
+    pruned = remove(merged, with_named_members(last, schema), schema)
     everything = with_named_members(field_set(merged, schema), schema)
     owned: Node = {}
     for row in managers.values():
         owned = union(owned, row.fields)
     kept = union(with_named_members(field_set(pruned, schema), schema), with_named_members(owned, schema))
-    pruned = remove(merged, difference(everything, kept), schema) or {}
+    pruned = remove(merged, difference(everything, kept), schema)
     left = with_named_members(field_set(pruned, schema), schema)
     dropped = intersection(difference(everything, left), with_named_members(last, schema))
-    found: dict[str, Any] = remove(merged, dropped, schema) or {}
+    found: dict[str, Any] = remove(merged, dropped, schema)
     return found
 
 

@@ -206,19 +206,22 @@ def _keys(left: dict[str, Any], right: dict[str, Any]) -> Iterable[str]:
 
 
 def remove(value: Any, fields: Node, schema: Schema) -> Any:
-    """`value` without the members of `fields`. A map may stay behind empty; a list in which nothing is left is null."""
-    match _shape(value, schema):
-        case "leaf":
-            return value if not schema.is_atomic else None
-        case "map":
-            return _remove_from_map(value, fields, schema) if isinstance(value, dict) else None
-        case "list":
-            kept = []
-            for item in value if isinstance(value, list) else ():
-                found = fields.get(_element(item, schema), {})
-                if SELF not in found:
-                    kept.append(remove(item, found, schema.items or ANY) if found else item)
-            return kept or None
+    """`value` without the members of `fields`, which lie below it. A container stays, though it may be empty now."""
+    shape = _shape(value, schema)
+    if shape == "map" and isinstance(value, dict):
+        return _remove_from_map(value, fields, schema)
+    if shape == "list" and isinstance(value, list):
+        return _remove_from_list(value, fields, schema)
+    return type(value)() if isinstance(value, dict | list) else value
+
+
+def _remove_from_list(value: list[Any], fields: Node, schema: Schema) -> list[Any]:
+    kept = []
+    for item in value:
+        found = fields.get(_element(item, schema), {})
+        if SELF not in found:
+            kept.append(remove(item, found, schema.items or ANY) if found else item)
+    return kept
 
 
 def _remove_from_map(value: dict[str, Any], fields: Node, schema: Schema) -> dict[str, Any]:
