@@ -150,12 +150,12 @@ FAULTS: Mapping[FaultId, FaultKind] = MappingProxyType(
             _kind(FaultId.TIMEOUT_AFTER, "matching calls take effect and time out", **_NTH_CALL),
             _kind(
                 FaultId.GATEWAY_GONE,
-                "the cluster's path is dark: calls time out, or are refused at once",
+                "the cluster's path is dark: calls time out, are refused at once, or the gateway answers 502 (how: timeout, refused, bad-gateway)",
                 how="timeout",
             ),
             _kind(
                 FaultId.GATEWAY_DROPS_ON_REBOOT,
-                "the reboot of a control-plane node drops the gateway path for as long as it takes",
+                "the reboot of a control-plane node drops the gateway path for as long as it takes (how: as for gateway-gone)",
                 how="timeout",
             ),
             _kind(

@@ -26,6 +26,11 @@ _REASONS: Mapping[int, tuple[str, str]] = MappingProxyType(
         503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
     }
 )
+BAD_GATEWAY = Response(
+    502, b"<html><h1>502 Bad Gateway</h1></html>", MappingProxyType({"content-type": "text/html"})
+)
+"""What a gateway in front of an API server says by itself: no JSON, no Status."""
+
 _RETRY_AFTER = "1"
 """Seconds, as the header of a 429 says."""
 
@@ -41,7 +46,8 @@ class FaultyTransport:
         self._matched: Counter[int] = Counter()
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
-        self._fail_if_dark(cluster, timeout)
+        if (unavailable := self._when_dark(cluster, timeout)) is not None:
+            return unavailable
         self._take_time(cluster, timeout)
         if ("dryRun", "All") in request.query:
             for fault in self._faults.active(FaultId.DRY_RUN_REFUSED, cluster, self._clock.now()):
@@ -56,11 +62,17 @@ class FaultyTransport:
             raise self._timed_out(cluster, timeout)
         return response
 
-    def _fail_if_dark(self, cluster: str, timeout: float) -> None:
+    def _when_dark(self, cluster: str, timeout: float) -> Response | None:
+        """Nothing while the path is there; else the gateway's own answer, or UnreachableError."""
         for fault in self._faults.active(FaultId.GATEWAY_GONE, cluster, self._clock.now()):
-            if fault.text("how") == "refused":
-                raise UnreachableError(f"cluster {cluster}: connection refused")
-            raise self._timed_out(cluster, timeout)
+            match fault.text("how"):
+                case "bad-gateway":
+                    return BAD_GATEWAY
+                case "refused":
+                    raise UnreachableError(f"cluster {cluster}: connection refused")
+                case _:
+                    raise self._timed_out(cluster, timeout)
+        return None
 
     def _take_time(self, cluster: str, timeout: float) -> None:
         for fault in self._faults.active(FaultId.LATENCY, cluster, self._clock.now()):

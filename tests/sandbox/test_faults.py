@@ -138,6 +138,13 @@ def test_a_dark_cluster_costs_a_time_out_or_is_refused_at_once(how: str, cost: f
     assert calls.send(NODES, "global").status == 200
 
 
+def test_a_dark_cluster_may_be_answered_for_by_the_gateway_itself() -> None:
+    calls = Calls()
+    calls.world.faults.set(FaultId.GATEWAY_GONE, cluster=EDGE, how="bad-gateway")
+    response = calls.send(NODES)
+    assert (response.status, response.headers["content-type"]) == (502, "text/html")
+
+
 def test_latency_is_paid_and_one_beyond_the_time_out_is_a_time_out() -> None:
     calls = Calls()
     slow = calls.world.faults.set(FaultId.LATENCY, seconds=0.5)
