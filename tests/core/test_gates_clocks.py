@@ -171,6 +171,7 @@ def test_nothing_fails_while_the_clocks_are_stopped() -> None:
 
 def test_time_that_goes_backwards_fails_nothing() -> None:
     assert isinstance(at_minutes((100, DEGRADED), (0, DEGRADED)), Waiting)
+    assert isinstance(at_minutes((100, DEGRADED), (0, UNREAD), (2, DEGRADED)), Waiting)
 
 
 # -------------------------------------------------------------------------------------------------------- mismatch

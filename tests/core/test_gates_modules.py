@@ -159,6 +159,11 @@ def test_the_version_has_to_have_arrived_in_the_status() -> None:
     assert "status.version is v1.1.0" in reason(read(world(info(version="v1.1.0"))))
 
 
+def test_a_module_without_any_version_is_at_none() -> None:
+    bare = {**info(version=""), "spec": {"version": ""}}
+    assert "status.version is empty" in reason(read(world(bare), ""))
+
+
 def test_a_change_of_config_is_done_when_the_spec_hash_has_left_its_value() -> None:
     assert "not taken up" in reason(read(world(info()), spec_hash_before="aa"))
     assert "not taken up" in reason(read(world(info(specHash="")), spec_hash_before="aa"))
@@ -282,6 +287,12 @@ def test_a_plugin_or_version_that_is_missing_or_not_ready_is_pending() -> None:
     assert outcomes(world(catalog=catalog(unready)))["published"] is Outcome.PENDING
 
 
+def test_a_plugin_that_names_a_version_has_not_published_it() -> None:
+    plugin = {"metadata": {"name": "machine-config"}, "spec": {"name": "machine-config", "version": "v1.2.0"}}
+    live = world(catalog=Known(objects({"ModulePlugin/machine-config": plugin}), NOW))
+    assert outcomes(live) == {"plugin": Outcome.MET, "published": Outcome.PENDING}
+
+
 def test_a_catalog_that_was_not_read_publishes_nothing() -> None:
     assert isinstance(read_publication(world(catalog=UNREAD), "machine-config", "v1.2.0"), GateNotKnown)
 
@@ -320,6 +331,8 @@ def test_affinity_is_not_known_without_the_labels(inventory: Any) -> None:
 def test_a_rival_that_is_installed_excludes_the_module() -> None:
     affinity = {"pluginAntiAffinity": ["os-tuner"]}
     assert "rivals" not in outcomes(with_config(info(), affinity=affinity))
+    going = info("r", module="os-tuner", metadata={"deletionTimestamp": SINCE})
+    assert "rivals" not in outcomes(with_config(info(), going, affinity=affinity))
     refused = read_publication(
         with_config(info(), info("r", module="os-tuner"), affinity=affinity), "machine-config", "v1.2.0"
     )

@@ -276,6 +276,13 @@ def test_an_entry_that_is_gone_is_ours_if_all_it_can_have_come_from_is() -> None
     assert blame(degraded(**gone)) is Attribution.NOT_KNOWN  # type: ignore[arg-type]
 
 
+def test_an_entry_that_fell_back_to_what_others_say_is_not_known_to_be_ours() -> None:
+    """Ours overrode it and is gone; whether that is what changed it, only the writer can tell."""
+    theirs = machine_config("60-worker-theirs", files=[file("/etc/chrony.conf", "data:,theirs")])
+    found = degraded(CHRONY, theirs, sources=("50-worker-chrony",), configs=(BASE, theirs))
+    assert blame(found) is Attribution.NOT_KNOWN
+
+
 def test_without_a_rendered_config_or_the_nodes_nobody_is_blamed() -> None:
     body = pool(found=conditions(Updated=False, Updating=True, Degraded=True))
     moving = node("w1", "rendered-0", "rendered-1", "Degraded")

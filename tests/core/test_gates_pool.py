@@ -257,6 +257,13 @@ def test_a_pool_that_does_not_exist_is_not_settled() -> None:
     assert "does not exist" in found.reason
 
 
+def test_a_pool_that_selects_no_config_is_not_settled_although_nothing_equals_nothing() -> None:
+    live = cluster([pool(roles=["nobody"])], rendered=[rendered_of("rendered-1", BASE)])
+    found = unsettled(live)
+    assert found.agreement is Agreement.AGREES
+    assert "selects no MachineConfig" in found.reason
+
+
 def test_what_unsettles_is_told_before_what_is_not_known() -> None:
     """A new pool that fails to render has no rendered config to read: it must be able to fail."""
     broken = pool(rendered="", done="", found=conditions(Updated=False, Updating=False, RenderDegraded=True))
@@ -414,6 +421,13 @@ def test_a_degraded_node_that_is_excused_fails_nothing() -> None:
     live = cluster([body], nodes=[node("w1"), node("w2"), down])
     assert isinstance(verdict(live), Failed)
     assert isinstance(verdict(live, excused=EXCUSED), Open)
+
+
+def test_an_excused_node_excuses_no_rendering_that_fails() -> None:
+    down = node("w3", "rendered-0", "rendered-1", "Degraded")
+    failing = conditions(Updated=False, Updating=True, Degraded=True, RenderDegraded=True)
+    live = cluster([pool(found=failing)], nodes=[node("w1"), node("w2"), down])
+    assert isinstance(verdict(live, excused=EXCUSED), Failed)
 
 
 def test_the_capacity_that_is_left_is_said() -> None:
