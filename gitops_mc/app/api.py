@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TYPE_CHECKING
 
-from gitops_mc.app.api_calls import Calls, Patience, Repeat
+from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
 from gitops_mc.app.api_errors import PatchTests, where
 from gitops_mc.app.api_paths import RESOURCES, Resource, api_root, resource
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, METADATA_LIST, Request
@@ -98,7 +98,7 @@ class ClusterApi:
 
     def get(self, cluster: str, what: Resource, name: str, *, namespace: str = "") -> JsonObject:
         """One object as it is now. NotFoundError: the server says that it is not there."""
-        return self._calls.answer(cluster, Request("GET", what.item(name, namespace)), Repeat.ALWAYS)
+        return self._calls.answer(cluster, Call(Request("GET", what.item(name, namespace)), what.kind))
 
     def list(
         self, cluster: str, what: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
@@ -117,7 +117,7 @@ class ClusterApi:
     def serves(self, cluster: str, group_version: str) -> bool:
         """Whether the cluster serves an API (`machineconfiguration.alauda.io/v1alpha1`). 404 is no; silence is an error."""
         try:
-            self._calls.answer(cluster, Request("GET", api_root(group_version)), Repeat.ALWAYS)
+            self._calls.answer(cluster, Call(Request("GET", api_root(group_version)), "APIResourceList"))
         except NotFoundError:
             return False
         return True
@@ -134,9 +134,8 @@ class ClusterApi:
             "kind": review.kind,
             "spec": {"resourceAttributes": attributes},
         }
-        answer = self._calls.answer(
-            cluster, Request("POST", review.collection(), body=_encode(body)), Repeat.ALWAYS
-        )
+        request = Request("POST", review.collection(), body=_encode(body))
+        answer = self._calls.answer(cluster, Call(request, review.kind))
         status = answer.get("status") or {}
         return Access(allowed=status.get("allowed") is True, reason=str(status.get("reason") or ""))
 
@@ -154,7 +153,7 @@ class ClusterApi:
         """The object as created. Sent once. AlreadyExistsError; a field outside the schema is an InvalidError."""
         query = (("fieldManager", FIELD_MANAGER), ("fieldValidation", "Strict"), *_dry(dry_run))
         request = Request("POST", what.collection(namespace), query, _encode(body))
-        return self._calls.answer(cluster, request, Repeat.NEVER)
+        return self._calls.answer(cluster, Call(request, what.kind, Repeat.NEVER))
 
     def apply(
         self,
@@ -175,7 +174,9 @@ class ClusterApi:
         forced = (("force", "true"),) if force is Force.TAKE_OVER else ()
         query = (("fieldManager", FIELD_MANAGER), *forced, *_dry(dry_run))
         request = Request("PATCH", what.item(name_of(body), namespace), query, _encode(body), APPLY_PATCH)
-        return self._calls.answer(cluster, request, _repeat(resource_version(body) != "", dry_run))
+        return self._calls.answer(
+            cluster, Call(request, what.kind, _repeat(resource_version(body) != "", dry_run))
+        )
 
     def json_patch(
         self,
@@ -195,9 +196,8 @@ class ClusterApi:
         body = _encode(list(operations))
         request = Request("PATCH", what.item(name, namespace), query, body, JSON_PATCH)
         guarded = any(op.get("path") == "/metadata/resourceVersion" for op in tested)
-        return self._calls.answer(
-            cluster, request, _repeat(guarded, dry_run), PatchTests.SOME if tested else PatchTests.NONE
-        )
+        tests = PatchTests.SOME if tested else PatchTests.NONE
+        return self._calls.answer(cluster, Call(request, what.kind, _repeat(guarded, dry_run), tests))
 
     def merge_patch(
         self,
@@ -214,7 +214,9 @@ class ClusterApi:
         query = (("fieldManager", FIELD_MANAGER), *_dry(dry_run))
         path = what.item(name, namespace, subresource)
         request = Request("PATCH", path, query, _encode(patch), MERGE_PATCH)
-        return self._calls.answer(cluster, request, _repeat(resource_version(patch) != "", dry_run))
+        return self._calls.answer(
+            cluster, Call(request, what.kind, _repeat(resource_version(patch) != "", dry_run))
+        )
 
     def delete(
         self,
@@ -244,7 +246,7 @@ class ClusterApi:
             "propagationPolicy": propagation.value,
         }
         request = Request("DELETE", what.item(name, namespace), _dry(dry_run), _encode(options))
-        self._calls.answer(cluster, request, Repeat.ALWAYS)
+        self._calls.answer(cluster, Call(request, "*"))  # the object, or a Status, as the server likes
 
     # ----------------------------------------------------------------------------------------------------- carrying
 
@@ -271,13 +273,11 @@ class ClusterApi:
             more = (("continue", token),) if token else ()
             query = (*first.query, ("limit", str(self._patience.page)), *more)
             request = Request("GET", first.path, query, accept=first.accept)
-            page = self._calls.answer(cluster, request, Repeat.ALWAYS)
+            page = self._calls.answer(cluster, Call(request, "*List"))
             found = page.get("items")
-            if found is None and str(page.get("kind", "")).endswith("List"):
-                found = []  # Go writes an empty list as null
-            if not isinstance(found, list):
+            if not isinstance(found, list | None):
                 raise UnreachableError(f"{where(cluster, first)}: the answer is not a list of objects")
-            items += found
+            items += found or ()  # Go writes an empty list as null
             following = str(metadata(page).get("continue") or "")
             if not following:
                 return tuple(items)

@@ -54,6 +54,17 @@ class Patience:
     """Bytes; more is an error, not a full memory."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request, and what is known about it that its bytes do not say."""
+
+    request: Request
+    kind: str
+    """What the answer must be (`*List`: any list): JSON of another kind comes from something between here and the API."""
+    repeat: Repeat = Repeat.ALWAYS
+    tests: PatchTests = PatchTests.NONE
+
+
 class Calls:
     """What `ClusterApi` sends its requests through."""
 
@@ -65,16 +76,14 @@ class Calls:
         self._jitter = jitter
         self._patience = patience
 
-    def answer(
-        self, cluster: str, request: Request, repeat: Repeat, tests: PatchTests = PatchTests.NONE
-    ) -> JsonObject:
-        """The JSON object of a 2xx answer. Repeats the call as `repeat` allows; raises the last attempt's error."""
+    def answer(self, cluster: str, call: Call) -> JsonObject:
+        """The JSON object of a 2xx answer. Repeats the call as it allows; raises the last attempt's error."""
         started = self._clock.now()
         for attempt in range(1, self._patience.attempts + 1):
             try:
-                return self._once(cluster, request, tests)
+                return self._once(cluster, call)
             except GitopsMcError as error:
-                until = self._next_attempt(error, repeat, attempt, started)
+                until = self._next_attempt(error, call.repeat, attempt, started)
                 if until is None:
                     raise
             self._clock.wait(until)
@@ -99,10 +108,11 @@ class Calls:
         until = self._clock.now() + timedelta(seconds=wait)
         return until if until <= started + timedelta(seconds=self._patience.total) else None
 
-    def _once(self, cluster: str, request: Request, tests: PatchTests) -> JsonObject:
+    def _once(self, cluster: str, call: Call) -> JsonObject:
+        request = call.request
         response = self._send(cluster, request)
         if 200 <= response.status < 300:
-            return object_of(cluster, request, response)
+            return object_of(cluster, request, response, call.kind)
         if is_plain_not_found(response):
             self._prove_api(cluster)
             raise NotFoundError(
@@ -111,7 +121,7 @@ class Calls:
                 reason="NotFound",
                 hint="the plugin that brings this API is not installed on the cluster",
             )
-        raise error_of(cluster, request, response, self._clock.now(), tests)
+        raise error_of(cluster, request, response, self._clock.now(), call.tests)
 
     def _prove_api(self, cluster: str) -> None:
         """Return if a Kubernetes API answers for this cluster; else raise. A proxy's 404 must never pass for absence."""

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from enum import Enum
+from fnmatch import fnmatchcase
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,9 @@ _CONFLICT_MANAGER = re.compile(r'^conflict with ("(?:[^"\\]|\\.)*")')
 _TYPED_PATCH = "failed to create typed patch object"
 _TEST_FAILED = re.compile(r"\btest(ing value|ing path)?\b.*\bfailed\b", re.IGNORECASE | re.DOTALL)
 _MESSAGE_LIMIT = 2000
+_CHECK_ADDRESS = (
+    "check the gateway's address and the cluster's name; something between here and the API server answered"
+)
 
 
 class PatchTests(Enum):
@@ -101,15 +105,21 @@ def _unquoted(text: str) -> str:
         return text[1:-1]
 
 
-def object_of(cluster: str, request: Request, response: Response) -> JsonObject:
-    """The JSON object of a 2xx answer.
+def object_of(cluster: str, request: Request, response: Response, kind: str) -> JsonObject:
+    """The JSON object of a 2xx answer, of this kind: a name, a pattern (`*List`), or `*` for any.
 
-    Anything else under a 2xx (a login page, half a body) is no answer of the API: UnreachableError, so that a write
-    counts as "effect unknown".
+    Anything else under a 2xx (a login page, half a body, a proxy's own JSON) is no answer of the API:
+    UnreachableError, so that a write counts as "effect unknown".
     """
     value = decode(response.body)
     if value is None:
         raise _foreign(cluster, request, response)
+    if not fnmatchcase(str(value.get("kind", "")), kind):
+        raise UnreachableError(
+            f"{where(cluster, request)}: the answer is no {kind.removeprefix('*')}: "
+            "it does not come from a Kubernetes API",
+            hint=_CHECK_ADDRESS,
+        )
     return value
 
 
@@ -216,7 +226,7 @@ def _foreign(cluster: str, request: Request, response: Response) -> UnreachableE
     return UnreachableError(
         f"{where(cluster, request)}: the answer with status {response.status} {what} "
         f"({_content_type(response)}, {len(response.body)} bytes): it does not come from a Kubernetes API",
-        hint="check the gateway's address and the cluster's name; something between here and the API server answered",
+        hint=_CHECK_ADDRESS,
     )
 
 

@@ -200,7 +200,7 @@ def test_a_redirect_to_a_login_page_is_no_answer_and_its_query_is_not_shown() ->
 )
 def test_a_good_status_with_anything_but_an_object_is_no_answer(body: bytes) -> None:
     with pytest.raises(UnreachableError, match=r"edge-01: PATCH .* does not come from a Kubernetes API"):
-        object_of("edge-01", REQUEST, Response(200, body))
+        object_of("edge-01", REQUEST, Response(200, body), "*")
 
 
 @pytest.mark.parametrize(
