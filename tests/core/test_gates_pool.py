@@ -444,8 +444,8 @@ def test_the_capacity_that_is_left_is_said() -> None:
     ("third", "left"),
     [
         (node("w3"), 1),
-        (node("w3", "rendered-0", "rendered-1", "Degraded"), 1),  # failed on its way: may be retargeted
-        (node("w3", state="Degraded"), 0),  # drifted
+        (node("w3", "rendered-0", "rendered-1", "Degraded"), 1),
+        (node("w3", state="Degraded"), 1),
         (node("w3", "rendered-0", "rendered-1", "Degraded", cordoned=True), 0),
         (node("w3", "rendered-0", "rendered-1"), 0),
         (node("w3", "rendered-0", "rendered-1", "Working"), 0),

@@ -41,15 +41,12 @@ class NodeState:
 
     @property
     def available(self) -> bool:
-        """Whether the operator leaves this node out of maxUnavailable: up, and done or Degraded on its way.
+        """Whether the operator leaves this node out of maxUnavailable: up, and done or Degraded.
 
-        One that failed on its way may be retargeted, so it uses nothing up; one that drifted does (OpenShift's
-        operator).
+        A Degraded one may be retargeted, so it uses nothing up (OpenShift's operator of today).
         """
-        arrived = self.current == self.desired
-        return (
-            self.ready and not self.cordoned and (self.state == DONE if arrived else self.state == DEGRADED)
-        )
+        done = self.current == self.desired and self.state == DONE
+        return self.ready and not self.cordoned and (done or self.state == DEGRADED)
 
     def settled_on(self, config: str) -> bool:
         """Whether this node is done with `config` and takes workloads."""
