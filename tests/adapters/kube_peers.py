@@ -52,6 +52,11 @@ class Peer:
     url: str = ""
 
 
+class _Quiet(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hangs up amid an answer is what some tests are about."""
+
+
 @contextmanager
 def serving(peer: Peer, certificate: str = "") -> Iterator[Peer]:
     class Handler(BaseHTTPRequestHandler):
@@ -75,7 +80,7 @@ def serving(peer: Peer, certificate: str = "") -> Iterator[Peer]:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the library's name
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Quiet(("127.0.0.1", 0), Handler)
     scheme = "http"
     if certificate:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, METADATA_LIST, Request, Response
 from gitops_mc.core.errors import ApiError
-from tests.adapters.kube_peers import GET, QUICK, SECRET, Peer
-
-if TYPE_CHECKING:
-    pass
+from tests.adapters.kube_peers import GET, QUICK, SECRET, Peer, raw
 
 
 def test_a_request_arrives_byte_for_byte_below_the_clusters_path(peer: Peer, token_file: Path) -> None:
@@ -100,3 +98,36 @@ def test_a_proxy_that_is_named_is_used(peer: Peer, token_file: Path) -> None:
     transport = GatewayTransport("http://gateway.invalid", token_file, proxy=peer.url)
     assert transport.send("edge-01", GET, timeout=QUICK).status == 200
     assert peer.seen[0].target.startswith("http://gateway.invalid/kubernetes/edge-01/")
+
+
+def test_callers_at_once_each_get_their_own_answer(peer: Peer, token_file: Path) -> None:
+    peer.answer = lambda seen: Response(200, seen.target.encode())
+    transport = GatewayTransport(peer.url, token_file, connections=4)
+    found: dict[str, bytes] = {}
+
+    def caller(cluster: str) -> None:
+        for number in range(20):
+            request = Request("GET", f"/{number}")
+            found[f"/kubernetes/{cluster}/{number}"] = transport.send(cluster, request, timeout=QUICK).body
+
+    threads = [threading.Thread(target=caller, args=(f"edge-{n}",)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(QUICK)
+    assert len(found) == 160
+    assert all(path.encode() == body for path, body in found.items())
+
+
+def once(connection: socket.socket) -> None:
+    connection.recv(1 << 16)
+    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+
+def test_a_connection_that_the_server_has_closed_meanwhile_is_not_used_for_a_write(token_file: Path) -> None:
+    write = Request("POST", "/x", body=b"{}")
+    with raw(once) as url:
+        transport = GatewayTransport(url, token_file)
+        for _ in range(3):
+            assert transport.send("edge-01", write, timeout=QUICK).status == 200
+            threading.Event().wait(0.02)  # as long as the end of the connection takes to arrive

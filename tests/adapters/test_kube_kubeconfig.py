@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -14,9 +14,6 @@ import yaml
 from gitops_mc.adapters.kube import KubeconfigTransport
 from gitops_mc.core.errors import UsageError
 from tests.adapters.kube_peers import GET, QUICK, SECRET, TLS, Peer, accepting, failure, serving
-
-if TYPE_CHECKING:
-    pass
 
 
 def kubeconfig(path: Path, users: dict[str, dict[str, Any]], servers: dict[str, dict[str, str]]) -> None:

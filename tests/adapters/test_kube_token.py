@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.core.errors import UsageError
 from tests.adapters.kube_peers import GET, QUICK, SECRET, Peer, accepting
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_a_token_that_is_renewed_by_swapping_a_link_is_used_from_the_next_call_on(

@@ -6,16 +6,12 @@ import socket
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.core.errors import UsageError
 from tests.adapters.kube_peers import GET, QUICK, TLS, Peer, failure, raw, serving
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_nothing_listens(token_file: Path) -> None:
