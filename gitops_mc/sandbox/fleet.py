@@ -25,7 +25,7 @@ from gitops_mc.core.model import (
 from gitops_mc.sandbox.actor import Actor
 from gitops_mc.sandbox.apiserver import AcceptedWrite, ApiServer, Rule, User
 from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
-from gitops_mc.sandbox.faulty import FaultyTransport
+from gitops_mc.sandbox.faulty import FaultyServer, FaultyTransport
 from gitops_mc.sandbox.moduleinfo import Publication, config_body, plugin_body
 from gitops_mc.sandbox.modules import ModuleController, PlatformOptions
 from gitops_mc.sandbox.nodes.machine import Machine, NodeLog
@@ -129,6 +129,15 @@ class SandboxFleet:
         direct = DirectTransport(self.servers, token or self.token)
         return FaultyTransport(direct, self.faults, clock, seed=self.seed)
 
+    def gateway_servers(self, clock: Clock) -> Mapping[str, FaultyServer]:
+        """What an HTTP gateway serves by cluster, with what goes wrong on the way; tokens are the clients' own."""
+        return MappingProxyType(
+            {
+                name: FaultyServer(server, self.faults, clock, seed=self.seed)
+                for name, server in self.servers.items()
+            }
+        )
+
     def skipped_nodes(self, cluster: str) -> Mapping[str, tuple[str, ...]]:
         """Nodes that the cluster's operator skips, with the custom pools that all select them."""
         operator = self._sites[cluster].operator
@@ -173,14 +182,21 @@ class SandboxFleet:
         with self._lock:
             self._sites[cluster].restart_operator()
 
-    def publish(self, publication: Publication) -> None:
-        """A version is uploaded and ready to deploy at once; `at` delays it."""
+    def publish(self, publication: Publication, *, ready_at: datetime | None = None) -> None:
+        """A version is uploaded, and shows at once; it is ready to deploy at `ready_at`, else at once too."""
         platform = self._sites[GLOBAL_CLUSTER].client("platform:uploader", "violet")
         if platform.get("moduleplugins", publication.module) is None:
             platform.create("moduleplugins", plugin_body(publication))
         platform.create("moduleconfigs", config_body(publication))
-        ready = {"readyForDeploy": True}
-        platform.merge_status("moduleconfigs", publication.config_name, ready)
+        if ready_at is None:
+            self._make_ready(publication)
+        else:
+            self.at(ready_at, lambda: self._make_ready(publication))
+
+    def _make_ready(self, publication: Publication) -> None:
+        platform = self._sites[GLOBAL_CLUSTER].client("platform:uploader", "violet")
+        platform.merge_status("moduleconfigs", publication.config_name, {"readyForDeploy": True})
+        platform.merge_status("moduleplugins", publication.module, {"latestVersion": publication.version})
 
     # ----------------------------------------------------------------------------------------------- building
 

@@ -140,12 +140,9 @@ class ModuleController:
         module, version = labels_of(info)[MODULE_LABEL], str(info["spec"]["version"])
         status = info.get("status") or {}
         standing = {"version": status.get("version", ""), "phase": "Processing"}
-        if not self._published(module, version):
-            reason = f"version {version} of module {module} is not published"
+        reason = self._blocked(info, now)
+        if reason:
             self._report(info, {**standing, "blockReasons": [reason]})
-            return FOREVER  # a ModuleConfig that appears wakes this actor
-        if not self._site(info).reachable(now):
-            self._report(info, {**standing, "blockReasons": [f"cluster {cluster_of(info)} is unreachable"]})
             return now + self._options.poll
         self._site(info).deploy(module, version, now)
         self._report(
@@ -213,13 +210,32 @@ class ModuleController:
 
     # -------------------------------------------------------------------------------------------------- calls
 
-    def _published(self, module: str, version: str) -> bool:
-        return any(
-            labels_of(c).get(MODULE_LABEL) == module
-            and c["spec"].get("version") == version
-            and (c.get("status") or {}).get("readyForDeploy")
-            for c in self._configs.objects()
-        )
+    def _blocked(self, info: JsonObject, now: datetime) -> str:
+        """Why a spec cannot be taken up yet, or `""`."""
+        module, version = labels_of(info)[MODULE_LABEL], str(info["spec"]["version"])
+        config = self._published(module, version)
+        if config is None:
+            return f"version {version} of module {module} is not published"
+        here = [m for m in self._infos.objects() if cluster_of(m) == cluster_of(info)]
+        running = {labels_of(m).get(MODULE_LABEL) for m in here if _is_running(m)}
+        missing = [
+            d["moduleName"]
+            for d in config["spec"].get("dependencies") or ()
+            if d["moduleName"] not in running
+        ]
+        if missing:
+            return f"module {missing[0]}, which {module} depends on, is not running"
+        if not self._site(info).reachable(now):
+            return f"cluster {cluster_of(info)} is unreachable"
+        return ""
+
+    def _published(self, module: str, version: str) -> JsonObject | None:
+        """The ModuleConfig of a version that is ready to deploy."""
+        for config in self._configs.objects():
+            mine = labels_of(config).get(MODULE_LABEL) == module and config["spec"].get("version") == version
+            if mine and (config.get("status") or {}).get("readyForDeploy"):
+                return config
+        return None
 
     def _site(self, info: JsonObject) -> Site:
         return self._sites[cluster_of(info)]
@@ -231,3 +247,7 @@ class ModuleController:
         standing = info.get("status") or {}
         if any(standing.get(k) != v for k, v in status.items()):
             self._infos.keep(self._client.merge_status("moduleinfoes", name_of(info), status))
+
+
+def _is_running(info: JsonObject) -> bool:
+    return bool((info.get("status") or {}).get("phase") == "Running")

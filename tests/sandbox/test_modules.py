@@ -110,6 +110,31 @@ def test_a_version_that_is_not_published_waits_and_then_proceeds() -> None:
     assert "blockReasons" not in only(world, "logcenter")["status"]
 
 
+def test_an_uploaded_version_is_ready_only_after_a_while() -> None:
+    world = bare()
+    world.fleet.publish(LOGS, ready_at=world.start + timedelta(minutes=5))
+    install(world, module_info(EDGE, "v2.0.0", "logcenter"))
+    world.run(290)
+    assert world.platform.get("moduleconfigs", "logcenter-v2.0.0") is not None
+    assert only(world, "logcenter")["status"]["phase"] == "Processing"
+    world.run(60)
+    assert only(world, "logcenter")["status"]["phase"] == "Running"
+
+
+def test_a_module_waits_for_those_it_depends_on() -> None:
+    world = bare()
+    world.fleet.publish(LOGS)
+    world.fleet.publish(replace(LOGS, module="logagent", dependencies=("logcenter",)))
+    install(world, module_info(EDGE, "v2.0.0", "logagent"))
+    world.run(300)
+    assert (
+        "module logcenter, which logagent depends on" in only(world, "logagent")["status"]["blockReasons"][0]
+    )
+    install(world, module_info(EDGE, "v2.0.0", "logcenter"))
+    world.run(120)
+    assert only(world, "logagent")["status"]["phase"] == "Running"
+
+
 @pytest.mark.parametrize("label", ["cpaas.io/module-type", "cpaas.io/module-name"])
 def test_without_its_labels_an_installation_fails(label: str) -> None:
     world = bare()
