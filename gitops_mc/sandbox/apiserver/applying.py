@@ -15,12 +15,12 @@ from gitops_mc.sandbox.apiserver.managed import (
     Owned,
     after_create,
     ownable,
-    read,
     reduced,
     stripped,
 )
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema, undeclared
+from gitops_mc.sandbox.apiserver.store import Stored
 from gitops_mc.sandbox.apiserver.typed import (
     MISSING,
     compare,
@@ -73,7 +73,7 @@ def _without(fields: Node, ignore: str) -> Node:
 
 
 def after_apply(
-    live: dict[str, Any],
+    live: Stored,
     body: dict[str, Any],
     schema: Schema,
     actor: Actor,
@@ -82,15 +82,15 @@ def after_apply(
     force: Literal["taken", "asked"],
 ) -> tuple[dict[str, Any], Managers]:
     """The merged object and its ownership. Raises the conflict, unless its fields are to be `taken`."""
-    managers, me = dict(read(live)), actor.key("Apply")
+    managers, me, old = dict(live.owners), actor.key("Apply"), live.obj
     if not managers:
         before = Actor(BEFORE_FIRST_APPLY, actor.api_version, "", actor.time)
-        managers = dict(after_create(live, schema, {}, before))
+        managers = dict(after_create(old, schema, {}, before))
     last = managers.get(me)
     mine = _without(stripped(field_set(ownable(body), schema)), ignore)
     former = dict(managers)
     managers[me] = Owned(mine, actor.time if last is None or last.fields != mine else last.time)
-    current = ownable(live)
+    current = ownable(old)
     merged = merge(current, ownable(body), schema)
     merged = {} if merged is MISSING else merged
     if last is not None:
@@ -104,7 +104,7 @@ def after_apply(
         result.pop(me, None)
     if me in result and (added or modified or removed or _fields(result) != _fields(former)):
         result[me] = Owned(mine, actor.time)
-    return _joined(live, merged), result
+    return _joined(old, merged), result
 
 
 def _fields(managers: Managers) -> dict[ManagerKey, Node]:

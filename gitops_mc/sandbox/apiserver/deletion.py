@@ -56,7 +56,7 @@ def _delete_one(writing: Writing, live: Stored) -> Response:
         obj = {**live.obj, "metadata": marked}
         if writing.dry:
             return ok(obj)
-        return Response(200, persist(writing, live, obj, "delete").body(), JSON_HEADERS)
+        return Response(200, persist(writing, live, obj, live.owners, "delete").body(), JSON_HEADERS)
     if not writing.dry:
         remove(writing, live, live.obj, "delete")
     details = details_of(writing.target.name, resource.group, resource.plural, uid=metadata["uid"])

@@ -29,27 +29,32 @@ def encode(node: Node) -> dict[str, Any]:
 
 
 def union(left: Node, right: Node) -> Node:
-    if not left:
-        return right
-    if not right or left is right:
-        return left
-    result = dict(left)
+    """The members of both; `left` itself if it has them all."""
+    if not left or not right:
+        return left or right
+    result = left
     for key, child in right.items():
-        result[key] = union(result[key], child) if key in result else child
+        merged = union(left[key], child) if key in left else child
+        if key not in left or (merged is not left[key] and key != SELF):
+            result = dict(left) if result is left else result
+            result[key] = merged
     return result
 
 
 def difference(left: Node, right: Node) -> Node:
-    """The members of `left` that are not members of `right`."""
+    """The members of `left` that are not members of `right`; `left` itself if that is all of them."""
     if not left or not right:
         return left
     result: Node = {}
+    same = True
     for key, child in left.items():
-        if key not in right:
-            result[key] = child
-        elif key != SELF and (rest := difference(child, right[key])):
+        rest = child
+        if key in right:
+            rest = {} if key == SELF else difference(child, right[key])
+            same = same and rest is child and key != SELF
+        if rest or (key == SELF and key not in right):
             result[key] = rest
-    return result
+    return left if same else result
 
 
 def intersection(left: Node, right: Node) -> Node:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from gitops_mc.sandbox.apiserver.fieldsets import Node, decode, difference, encode, intersection, union
+from gitops_mc.sandbox.apiserver.fieldsets import Node, decode, difference, encode, union
 from gitops_mc.sandbox.apiserver.schema import Schema
 from gitops_mc.sandbox.apiserver.typed import compare
 
@@ -42,6 +42,11 @@ class ManagerKey:
 class Owned:
     fields: Node
     time: str
+    encoded: dict[str, Any] | None = None
+    """The fields as fieldsV1, if they have been read or written as such before."""
+
+    def as_fields_v1(self) -> dict[str, Any]:
+        return encode(self.fields) if self.encoded is None else self.encoded
 
 
 Managers: TypeAlias = Mapping[ManagerKey, Owned]
@@ -76,7 +81,7 @@ def read(obj: dict[str, Any]) -> Managers:
             str(entry.get("subresource") or ""),
             str(entry.get("apiVersion", "")),
         )
-        result[key] = Owned(decode(fields), str(entry.get("time", "")))
+        result[key] = Owned(decode(fields), str(entry.get("time", "")), fields)
     return result
 
 
@@ -101,19 +106,22 @@ def write(managers: Managers) -> list[dict[str, Any]]:
         }
         if owned.time:
             entry["time"] = owned.time
-        entry |= {"fieldsType": "FieldsV1", "fieldsV1": encode(owned.fields)}
+        entry |= {"fieldsType": "FieldsV1", "fieldsV1": owned.as_fields_v1()}
         if key.subresource:
             entry["subresource"] = key.subresource
         result.append(entry)
     return result
 
 
-def sent(body: dict[str, Any], live: dict[str, Any], subresource: str) -> Managers:
-    """The ownership that an update starts from: the one sent, if it says any; `[{}]` resets it."""
+def sent(body: dict[str, Any], live: dict[str, Any], owners: Managers, subresource: str) -> Managers:
+    """The ownership that an update starts from: the one sent, if it says any; `[{}]` resets it.
+
+    `owners` is that of `live`, which is meant where the request sends back what it has read.
+    """
     entries = (body.get("metadata") or {}).get("managedFields")
-    if not subresource and entries == [{}]:
-        return {}
-    return (not subresource and read(body)) or read(live)
+    if subresource or entries == live["metadata"].get("managedFields"):
+        return owners
+    return {} if entries == [{}] else read(body) or owners
 
 
 def same_but_times(old: dict[str, Any], new: dict[str, Any]) -> bool:
@@ -146,10 +154,9 @@ def reduced(
     for key, owned in managers.items():
         fields = owned.fields
         if key != but:
-            fields = difference(fields, intersection(fields, taken))
-            fields = difference(fields, removed)
+            fields = difference(difference(fields, taken), removed)
         if fields:
-            result[key] = Owned(fields, owned.time)
+            result[key] = owned if fields is owned.fields else Owned(fields, owned.time)
     return result
 
 
@@ -182,6 +189,7 @@ def _after_change(
     result = reduced(managers, None, taken, removed)
     if mine := stripped(taken):
         key = actor.key("Update")
-        had = result[key].fields if key in result else {}
-        result[key] = Owned(union(had, mine), actor.time)
+        had = managers.get(key, Owned({}, ""))
+        fields = union(difference(had.fields, removed), mine)
+        result[key] = Owned(fields, actor.time, had.encoded if fields is had.fields else None)
     return result

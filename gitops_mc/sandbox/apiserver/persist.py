@@ -6,14 +6,18 @@ from typing import Any
 
 from gitops_mc.app.ports import Response
 from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, Cause, encode, ok
-from gitops_mc.sandbox.apiserver.managed import same_but_times
+from gitops_mc.sandbox.apiserver.managed import Managers, same_but_times
+from gitops_mc.sandbox.apiserver.objects import with_owners
 from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Event, EventType, Stored, WriteVerb
 from gitops_mc.sandbox.apiserver.validation import label_problems, problems
 from gitops_mc.sandbox.apiserver.writing import Writing, invalid_object
 
 
-def finish(writing: Writing, live: Stored | None, obj: dict[str, Any], verb: WriteVerb) -> Response:
-    """Validate, then persist unless it is a dry run or nothing has changed."""
+def finish(
+    writing: Writing, live: Stored | None, obj: dict[str, Any], owners: Managers, verb: WriteVerb
+) -> Response:
+    """Validate the object with its new owners, then persist it, unless it is a dry run or nothing has changed."""
+    obj = with_owners(obj, owners)
     resource, old = writing.resource, live.obj if live is not None else None
     labels = obj["metadata"].get("labels") or {}
     if causes := [*label_problems(labels), *_finalizers_added(live, obj), *problems(obj, old, resource)]:
@@ -26,7 +30,7 @@ def finish(writing: Writing, live: Stored | None, obj: dict[str, Any], verb: Wri
     gone = bool(obj["metadata"].get("deletionTimestamp")) and not obj["metadata"].get("finalizers")
     if gone and live is not None:
         return Response(code, remove(writing, live, obj, verb).body(), JSON_HEADERS)
-    return Response(code, persist(writing, live, obj, verb).body(), JSON_HEADERS)
+    return Response(code, persist(writing, live, obj, owners, verb).body(), JSON_HEADERS)
 
 
 def _finalizers_added(live: Stored | None, obj: dict[str, Any]) -> list[Cause]:
@@ -43,10 +47,13 @@ def _finalizers_added(live: Stored | None, obj: dict[str, Any]) -> list[Cause]:
     return [Cause("FieldValueForbidden", "metadata.finalizers", detail)]
 
 
-def persist(writing: Writing, live: Stored | None, obj: dict[str, Any], verb: WriteVerb) -> Stored:
+def persist(
+    writing: Writing, live: Stored | None, obj: dict[str, Any], owners: Managers, verb: WriteVerb
+) -> Stored:
+    """Put the object, whose metadata must be its own, in the place of `live`."""
     version = writing.store.next_version()
     obj["metadata"]["resourceVersion"] = str(version)
-    stored = Stored(obj, version)
+    stored = Stored(obj, version, owners)
     target = writing.target
     writing.store.table(target.resource).put((target.namespace, target.name), stored)
     _record(writing, "ADDED" if live is None else "MODIFIED", stored, live)
@@ -57,7 +64,8 @@ def persist(writing: Writing, live: Stored | None, obj: dict[str, Any], verb: Wr
 def remove(writing: Writing, live: Stored, last: dict[str, Any], verb: WriteVerb) -> Stored:
     """Take the object out of the store. Its last state carries the resourceVersion of its end."""
     version = writing.store.next_version()
-    stored = Stored({**last, "metadata": {**last["metadata"], "resourceVersion": str(version)}}, version)
+    ended = {**last, "metadata": {**last["metadata"], "resourceVersion": str(version)}}
+    stored = Stored(ended, version, live.owners)
     target = writing.target
     writing.store.table(target.resource).drop((target.namespace, target.name))
     _record(writing, "DELETED", stored, live)
@@ -73,9 +81,9 @@ def _log(
     writing: Writing, verb: WriteVerb, version: int, live: Stored | None, after: dict[str, Any] | None
 ) -> None:
     target = writing.target
-    writing.log(
+    writing.log.append(
         AcceptedWrite(
-            seq=0,
+            seq=len(writing.log) + 1,
             time=writing.now,
             user=writing.user.name,
             manager=writing.manager,

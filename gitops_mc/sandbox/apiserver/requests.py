@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from gitops_mc.app.ports import Request
@@ -42,6 +43,7 @@ _VERBS: Mapping[tuple[str, str], str] = {
 }
 
 
+@lru_cache(maxsize=8192)
 def target_of(path: str) -> Target:
     """Raises 404 for a path that no served kind has."""
     parts = [part for part in path.split("/") if part]

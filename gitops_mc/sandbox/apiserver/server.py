@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +27,8 @@ from gitops_mc.sandbox.apiserver.writing import Writing
 ADMIN_TOKEN = "admin"  # noqa: S105  # opens an embedded server of tests and demos, nothing else
 _NAMESPACES = ("cpaas-system", "default", "kube-system")
 _REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+_DEEPEST = 3
+"""Slashes in the longest path that names a group version."""
 _OPEN_PATHS = ("/healthz", "/livez", "/readyz")
 
 
@@ -158,6 +159,8 @@ class ApiServer:
 
     def _about_itself(self, request: Request, user: User) -> Response | None:
         """Answers to paths that name no object, or None."""
+        if request.path.count("/") > _DEEPEST and request.path != _REVIEW_PATH:
+            return None
         served = tuple(self._served.values())
         parts = [part for part in request.path.split("/") if part]
         if request.path == _REVIEW_PATH:
@@ -188,7 +191,7 @@ class ApiServer:
         writing = Writing(
             store=self._store,
             cluster=self.cluster,
-            log=self._log,
+            log=self._writes,
             user=user,
             now=self._now(),
             target=target,
@@ -196,9 +199,6 @@ class ApiServer:
             query=query,
         )
         return writes.handle(writing, verb)
-
-    def _log(self, write: AcceptedWrite) -> None:
-        self._writes.append(replace(write, seq=len(self._writes) + 1))
 
 
 def _json(value: Any) -> bytes:

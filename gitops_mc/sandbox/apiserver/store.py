@@ -16,6 +16,7 @@ from threading import RLock
 from typing import Any, Literal, TypeAlias
 
 from gitops_mc.sandbox.apiserver.answers import encode, gone
+from gitops_mc.sandbox.apiserver.managed import Managers
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.selectors import FieldTest, LabelTest
 
@@ -33,6 +34,8 @@ class Stored:
 
     obj: dict[str, Any]
     version: int
+    owners: Managers
+    """Who owns which fields, as metadata.managedFields says."""
     _body: bytes | None = None
     _item: bytes | None = None
     _partial: bytes | None = None

@@ -18,7 +18,7 @@ from gitops_mc.sandbox.apiserver.answers import (
     invalid,
     too_large,
 )
-from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix, with_owners
+from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish
 from gitops_mc.sandbox.apiserver.reads import not_found
@@ -76,7 +76,7 @@ def _create(writing: Writing) -> Response:
         raise _already_exists(named)
     obj = _checked_new(named, body)
     owners = managed.after_create(obj, writing.resource.schema, managed.read(obj), writing.actor())
-    return finish(named, None, with_owners(obj, owners), "create")
+    return finish(named, None, obj, owners, "create")
 
 
 def _already_exists(writing: Writing) -> StatusError:
@@ -151,9 +151,9 @@ def _put_over(writing: Writing, live: Stored, body: dict[str, Any], verb: WriteV
     _check_strictly(writing, body)
     check_version(writing, live, body.get("metadata") or {})
     obj = changed_object(writing, old, prune(body, schema))
-    sent = managed.sent(body, old, writing.target.subresource)
+    sent = managed.sent(body, old, live.owners, writing.target.subresource)
     owners = managed.after_update(old, obj, schema, sent, writing.actor())
-    return finish(writing, live, with_owners(obj, owners), verb)
+    return finish(writing, live, obj, owners, verb)
 
 
 def _patch(writing: Writing) -> Response:
@@ -189,7 +189,7 @@ def _apply(writing: Writing) -> Response:
     if live is None:
         return _create_by_apply(writing, body)
     merged, owners = applying.after_apply(
-        live.obj,
+        live,
         body,
         resource.schema,
         writing.actor(),
@@ -198,7 +198,7 @@ def _apply(writing: Writing) -> Response:
     )
     check_version(writing, live, metadata)
     obj = changed_object(writing, live.obj, merged)
-    return finish(writing, live, with_owners(obj, owners), "apply")
+    return finish(writing, live, obj, owners, "apply")
 
 
 def _create_by_apply(writing: Writing, body: dict[str, Any]) -> Response:
@@ -211,7 +211,7 @@ def _create_by_apply(writing: Writing, body: dict[str, Any]) -> Response:
     obj = _checked_new(writing, body)
     ignored = applying.ignored(resource, "")
     owners = applying.after_first_apply(body, resource.schema, writing.actor(), ignored)
-    return finish(writing, None, with_owners(obj, owners), "apply")
+    return finish(writing, None, obj, owners, "apply")
 
 
 _HANDLERS: Mapping[str, Callable[[Writing], Response]] = {

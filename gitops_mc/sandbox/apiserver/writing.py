@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -22,7 +22,7 @@ class Writing:
 
     store: Store
     cluster: str
-    log: Callable[[AcceptedWrite], None]
+    log: list[AcceptedWrite]
     user: User
     now: datetime
     target: Target
