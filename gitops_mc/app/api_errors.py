@@ -180,8 +180,9 @@ def _is_failed_test(code: int, status: Status) -> bool:
     """Whether a JSON patch failed on its `test`.
 
     kube-apiserver answers 422 Invalid without causes and with a general sentence ("the server rejected our request
-    due to an error in our request"); a value its schema refuses always has causes. Servers before 1.11, and the
-    libraries some aggregated APIs use, say 500 or 422 with the library's "testing value ... failed".
+    due to an error in our request"), the same for any operation that does not fit; a value that its schema refuses
+    always has causes. Servers of 2018 said 500 with the library's "Testing value /a failed" (kubernetes#68202), and
+    aggregated APIs may say so still.
     """
     if code == HTTPStatus.UNPROCESSABLE_ENTITY:
         return not status.causes
