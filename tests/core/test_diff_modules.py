@@ -274,6 +274,17 @@ def test_machine_config_is_only_a_candidate_when_confirmed(world: World) -> None
     assert change.prune == "confirmed"
 
 
+def test_a_prune_mark_of_ours_goes_when_git_drops_it(world: World) -> None:
+    name = final_name("edge-01", "logcenter")
+    world.roll(annotated(module(), prune="confirmed"))
+    assert world.get(MODULE, name)["metadata"]["annotations"][PRUNE_ANNOTATION] == "confirmed"
+    (change,) = world.roll(module()).changes
+    assert isinstance(change, Update)
+    assert PRUNE_ANNOTATION not in world.get(MODULE, name)["metadata"].get("annotations", {})
+    world.merge_patch(MODULE, name, {"metadata": {"annotations": {PRUNE_ANNOTATION: "disabled"}}})
+    assert world.diff(module()).unchanged == (KEY,)
+
+
 def test_the_final_name_is_the_one_the_platform_computes() -> None:
     assert final_name("edge-01", "logcenter") == FINAL
 

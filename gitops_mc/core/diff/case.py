@@ -19,7 +19,6 @@ class Unchanged:
     """As Git says, ours and marked."""
 
     key: ResourceKey
-    written: Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -240,14 +240,6 @@ class NotRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Recognised:
-    """An object as Git says, ours by its marks, that the inventory lacks: memory was lost, and may learn it again."""
-
-    key: ResourceKey
-    written: Written
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterDiff:
     """Everything that differs between Git and one cluster; each tuple is in the order of the keys."""
 
@@ -259,9 +251,7 @@ class ClusterDiff:
     newer: tuple[NewerLive, ...] = ()
     not_read: tuple[NotRead, ...] = ()
     unchanged: tuple[ResourceKey, ...] = ()
-    """Manifests that stand in the cluster as Git says, ours and marked."""
-    recognised: tuple[Recognised, ...] = ()
-    """Those of `unchanged` that the inventory lacks."""
+    """Manifests that stand in the cluster as Git says, ours and marked; where memory was lost it may learn them again."""
 
     @property
     def touch(self) -> Touch:

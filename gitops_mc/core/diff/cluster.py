@@ -17,7 +17,6 @@ from gitops_mc.core.diff.changes import (
     NewerLive,
     NotRead,
     Orphan,
-    Recognised,
     Refused,
     Update,
     Written,
@@ -63,7 +62,7 @@ def diff_cluster(
             findings.append(diff_machine_object(manifest, found[0] if found else None, context))
     for key, found in read.unnamed(desired):
         findings += gone_from_git(key, found, context, _complete(desired, live, read))
-    return _sorted_out(desired.name, findings, inventory)
+    return _sorted_out(desired.name, findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +126,12 @@ def _complete(desired: DesiredCluster, live: LiveCluster, read: _Read) -> Comple
     return Complete("")
 
 
-def _sorted_out(
-    cluster: str, findings: list[object], inventory: Mapping[ResourceKey, Written]
-) -> ClusterDiff:
+def _sorted_out(cluster: str, findings: list[object]) -> ClusterDiff:
     def of(kind: type[_T]) -> tuple[_T, ...]:
         found = [finding for finding in findings if isinstance(finding, kind)]
         return tuple(sorted(found, key=_place))
 
     changes: list[Change] = [f for f in findings if isinstance(f, Create | Adopt | Update | Delete)]
-    unchanged = of(Unchanged)
     return ClusterDiff(
         cluster=cluster,
         changes=tuple(sorted(changes, key=_place)),
@@ -144,16 +140,8 @@ def _sorted_out(
         refusals=of(Refused),
         newer=of(NewerLive),
         not_read=of(NotRead),
-        unchanged=tuple(found.key for found in unchanged),
-        recognised=tuple(
-            Recognised(found.key, found.written) for found in unchanged if _is_news(found, inventory)
-        ),
+        unchanged=tuple(found.key for found in of(Unchanged)),
     )
-
-
-def _is_news(found: Unchanged, inventory: Mapping[ResourceKey, Written]) -> bool:
-    remembered = inventory.get(found.key)
-    return remembered is None or (remembered.uid, remembered.name) != (found.written.uid, found.written.name)
 
 
 def _place(finding: object) -> tuple[int, str]:

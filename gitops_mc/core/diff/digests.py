@@ -13,6 +13,7 @@ from gitops_mc.core.model import (
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
     FLEET_LABEL,
+    PRUNE_ANNOTATION,
     JsonObject,
     Kind,
     digest_of,
@@ -21,6 +22,8 @@ from gitops_mc.core.model import (
 OUR_MARKS: frozenset[Path] = frozenset(
     {(*LABELS, FLEET_LABEL), (*ANNOTATIONS, APPLIED_ANNOTATION), (*ANNOTATIONS, BRACKET_ANNOTATION)}
 )
+
+PRUNE_MARK: Path = (*ANNOTATIONS, PRUNE_ANNOTATION)
 
 _ENTRY_LISTS: Mapping[Path, tuple[str, str]] = {
     ("spec", "config", "storage", "files"): ("storage", "files"),
@@ -66,12 +69,12 @@ def meaning(kind: Kind, path: Path, value: Any) -> Any:
 
 
 def leaf_digests(kind: Kind, body: JsonObject) -> tuple[tuple[str, str], ...]:
-    """Dotted path and digest of each leaf of the spec, to tell later which of them somebody has changed."""
+    """Dotted path and digest of each leaf of the spec, and of the prune mark: tells later which of them has changed."""
     return tuple(
         sorted(
             (shown(path), hashlib.sha256(f"{shown(path)}={digest_of(value)}".encode()).hexdigest()[:16])
             for path, value in leaves_of(kind, body).items()
-            if path[0] == "spec"
+            if path[0] == "spec" or path == PRUNE_MARK
         )
     )
 

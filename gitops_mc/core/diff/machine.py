@@ -14,7 +14,6 @@ from gitops_mc.core.diff.changes import (
     RefusalCause,
     Refused,
     Update,
-    Written,
 )
 from gitops_mc.core.diff.comparison import compare_object, turned
 from gitops_mc.core.diff.digests import applied_digest
@@ -30,7 +29,6 @@ from gitops_mc.core.model import (
     is_protected_config,
     labels_of,
     metadata,
-    name_of,
     resource_version,
     uid_of,
 )
@@ -67,8 +65,7 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
         return Refused(
             key,
             RefusalCause.PROTECTED,
-            f"MachineConfig {key.name} belongs to the operator and is never written; "
-            "choose a name such as 50-worker-<topic>",
+            "the name belongs to the operator and is never written; choose a name such as 50-worker-<topic>",
         )
     if live is None:
         return _missing(manifest, digest, fleet)
@@ -78,7 +75,7 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
         return Refused(
             key,
             RefusalCause.BEING_DELETED,
-            f"{key} is being deleted; wait until it is gone, or remove its manifest",
+            "it is being deleted; wait until it is gone, or remove its manifest",
         )
     if case.last == digest and not case.git_wins:
         return _as_written(case)
@@ -92,7 +89,7 @@ def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift:
             key,
             (),
             (),
-            f"{key} was deleted by hand since we wrote it; it is not made again while Git stays as it is",
+            "it was deleted by hand since we wrote it; it is not made again while Git stays as it is",
         )
     return Create(key, marked_body(manifest, digest, fleet.name, None), digest)
 
@@ -100,8 +97,7 @@ def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift:
 def _as_written(case: Case) -> Drift | Unchanged:
     """Git says what we wrote last: nothing is written, whatever has become of it."""
     if not case.drifted and case.compared.equal:
-        written = Written(case.digest, uid_of(case.live), name_of(case.live))
-        return Unchanged(case.key, written)
+        return Unchanged(case.key)
     fields = turned(case.compared.fields())
     lost = [path for path in case.compared.wanted if not case.compared.owners.we_own(path)]
     managers = case.compared.owners.among([*lost, *case.compared.differing])
@@ -111,11 +107,11 @@ def _as_written(case: Case) -> Drift | Unchanged:
 def _drift_reason(case: Case, managers: tuple[str, ...], lost: list[Path]) -> str:
     by = f" by {', '.join(managers)}" if managers else ""
     if case.compared.differing or case.compared.going:
-        return f"{case.key} was changed{by} since we wrote it"
+        return f"it was changed{by} since we wrote it"
     if case.compared.reordered:
-        return f"{case.key}: the order of our entries was changed{by}; it has no effect"
+        return f"the order of our entries was changed{by}; it has no effect"
     taken = ", ".join(shown(path) for path in lost) or "the mark of what was applied"
-    return f"{case.key}: values are as in Git, but {taken} was taken over{by} since we wrote it"
+    return f"values are as in Git, but {taken} was taken over{by} since we wrote it"
 
 
 def _changed(case: Case) -> Adopt | Update | Drift | Refused:
@@ -137,7 +133,7 @@ def _foreign(case: Case) -> Refused | None:
     return Refused(
         case.key,
         RefusalCause.FOREIGN_FLEET,
-        f"{case.key} carries the label {FLEET_LABEL}={label}: another fleet governs it; "
+        f"it carries the label {FLEET_LABEL}={label}: another fleet governs it; "
         f"take it out of one of the two repositories and remove the label",
     )
 
@@ -156,7 +152,7 @@ def _drift_refusal(case: Case) -> Refused | None:
     return Refused(
         case.key,
         RefusalCause.DRIFTED,
-        f"{case.key} was {what}{by} since we wrote it, and Git changes it too; a human says which side wins: put the "
+        f"it was {what}{by} since we wrote it, and Git changes it too; a human says which side wins: put the "
         "live values into Git, or undo the change in the cluster, or accept it for Git",
         managers,
         case.compared.fields(),
@@ -182,7 +178,7 @@ def _conflict_refusal(case: Case) -> Refused:
     return Refused(
         case.key,
         RefusalCause.CONFLICT,
-        f"{case.key} conflicts with other field managers: {'; '.join(map(str, conflicts))}; {way_out}",
+        f"it conflicts with other field managers: {'; '.join(map(str, conflicts))}; {way_out}",
         managers,
         case.compared.fields(),
         conflicts,

@@ -23,7 +23,7 @@ from gitops_mc.core.diff.changes import (
     Update,
     Written,
 )
-from gitops_mc.core.diff.digests import applied_digest, leaf_digests
+from gitops_mc.core.diff.digests import PRUNE_MARK, applied_digest, leaf_digests
 from gitops_mc.core.diff.identity import final_name
 from gitops_mc.core.diff.paths import Path, leaves_of, same, shown, value_at, with_value
 from gitops_mc.core.diff.versions import compare_versions
@@ -32,7 +32,6 @@ from gitops_mc.core.model import (
     DOWNGRADE_ANNOTATION,
     FLEET_LABEL,
     MODULE_LABEL,
-    PRUNE_ANNOTATION,
     JsonObject,
     Manifest,
     annotations_of,
@@ -44,7 +43,6 @@ from gitops_mc.core.model import (
 )
 
 _VERSION: Path = ("spec", "version")
-_PRUNE: Path = ("metadata", "annotations", PRUNE_ANNOTATION)
 _CREATED_BY = ("create-by", "cpaas.io/create-by")
 _TRANSFORMER = "cluster-transformer"
 
@@ -68,15 +66,13 @@ def diff_module(
             Refused(
                 key,
                 RefusalCause.AMBIGUOUS,
-                f"{key} stands in the cluster {len(standing)} times ({names}); delete all but one",
+                f"it stands in the cluster {len(standing)} times ({names}); delete all but one",
             ),
         )
     if standing:
         return _ModuleCase(manifest, standing[0], fleet).decide()
     if instances:
-        reason = (
-            f"{key} ({name_of(instances[0])}) is being deleted; wait until it is gone, or remove its manifest"
-        )
+        reason = f"{name_of(instances[0])} is being deleted; wait until it is gone, or remove its manifest"
         return (Refused(key, RefusalCause.BEING_DELETED, reason),)
     return (_missing(manifest, fleet),)
 
@@ -86,7 +82,7 @@ def _missing(manifest: Manifest, fleet: Fleet) -> Create | Drift:
     written = fleet.inventory.get(key)
     if written is not None and written.digest == digest and key not in fleet.git_wins:
         return Drift(
-            key, (), (), f"{key} was deleted since we wrote it; it is not made again while Git stays as it is"
+            key, (), (), "it was deleted since we wrote it; it is not made again while Git stays as it is"
         )
     labels = {CLUSTER_LABEL: key.cluster, MODULE_LABEL: key.name, **labels_of(manifest.body)}
     meta = {
@@ -111,10 +107,11 @@ class _ModuleCase:
         self.written = fleet.inventory.get(manifest.key)
         self.git_wins = manifest.key in fleet.git_wins
         self.digest = _digest(manifest)
-        self.wanted = str(value_at(manifest.body, _VERSION))
-        self.standing = str(value_at(live, _VERSION))
-        self.order = compare_versions(self.standing, self.wanted)
-        self.differences = tuple(_differences(manifest, live))
+        self.wanted = _version(manifest.body)
+        self.standing = _version(live)
+        self.order = compare_versions(self.standing, self.wanted) if self.standing and self.wanted else -1
+        """Live version against the wanted one, as compare_versions gives it."""
+        self.differences = tuple(_differences(manifest, live, self.written))
 
     def decide(
         self,
@@ -137,12 +134,12 @@ class _ModuleCase:
         return Refused(
             self.key,
             RefusalCause.PLATFORM_MADE,
-            f"{self.key} is made by the platform from a ClusterPluginInstance on {self.key.cluster} "
+            f"it is made by the platform from a ClusterPluginInstance on {self.key.cluster} "
             f"(create-by: {_TRANSFORMER}); delete that one, or remove the manifest",
         )
 
     def _downgrade(self) -> Refused | None:
-        if self.standing == self.wanted or self.order in (-1, 0):
+        if self.order in (-1, 0):
             return None
         allowed = annotations_of(self.manifest.body).get(DOWNGRADE_ANNOTATION)
         if allowed == self.wanted:
@@ -153,7 +150,7 @@ class _ModuleCase:
         return Refused(
             self.key,
             RefusalCause.DOWNGRADE,
-            f"{self.key}: live version {self.standing} {what} {self.wanted} in Git; to go there all the same, set "
+            f"live version {self.standing} {what} {self.wanted} in Git; to go there all the same, set "
             f'{DOWNGRADE_ANNOTATION}: "{self.wanted}" on the manifest',
         )
 
@@ -171,11 +168,10 @@ class _ModuleCase:
 
     def _drift(self, due: tuple[_Difference, ...]) -> Drift:
         fields = tuple(FieldChange(shown(d.path), d.after, d.before) for d in due)
-        return Drift(self.key, fields, (), f"{self.key} was changed since we wrote it")
+        return Drift(self.key, fields, (), "it was changed since we wrote it")
 
     def _unchanged(self) -> Unchanged:
-        leaves = leaf_digests(self.key.kind, self.manifest.body)
-        return Unchanged(self.key, Written(self.digest, uid_of(self.live), name_of(self.live), leaves))
+        return Unchanged(self.key)
 
     def _adopt(self) -> Adopt:
         """Nothing is sent. Fields that left Git cannot be told from the platform's defaults, so they stay."""
@@ -218,7 +214,7 @@ class _ModuleCase:
         return Refused(
             self.key,
             RefusalCause.DRIFTED,
-            f"{self.key}: {', '.join(shown(d.path) for d in contested)} was changed since we wrote it, and Git says "
+            f"{', '.join(shown(d.path) for d in contested)} was changed since we wrote it, and Git says "
             "something else; a human says which side wins: put the live values into Git, or undo the change in the "
             "cluster, or accept it for Git",
             (),
@@ -243,12 +239,17 @@ class _ModuleCase:
         )
 
 
-def _differences(manifest: Manifest, live: JsonObject) -> Iterator[_Difference]:
+def _version(body: JsonObject) -> str:
+    found = value_at(body, _VERSION)
+    return "" if found is ABSENT else str(found)
+
+
+def _differences(manifest: Manifest, live: JsonObject, written: Written | None) -> Iterator[_Difference]:
     yield from _subset(manifest.body.get("spec"), live.get("spec"), ("spec",))
-    wanted = annotations_of(manifest.body).get(PRUNE_ANNOTATION)
-    standing = annotations_of(live).get(PRUNE_ANNOTATION)
-    if wanted is not None and wanted != standing:
-        yield _Difference(_PRUNE, ABSENT if standing is None else standing, wanted)
+    wanted, standing = (value_at(body, PRUNE_MARK) for body in (manifest.body, live))
+    ours = written is not None and any(path == shown(PRUNE_MARK) for path, _ in written.leaves)
+    if not same(wanted, standing) and (wanted is not ABSENT or ours):
+        yield _Difference(PRUNE_MARK, standing, wanted)
 
 
 def _subset(wanted: Any, live: Any, path: Path) -> Iterator[_Difference]:
@@ -266,11 +267,15 @@ def _patch(live: JsonObject, due: tuple[_Difference, ...]) -> tuple[JsonObject, 
         {"op": "test", "path": "/metadata/uid", "value": uid_of(live)},
         {"op": "test", "path": "/spec", "value": live.get("spec")},
     ]
-    if any(d.path == _PRUNE for d in due) and not isinstance(metadata(live).get("annotations"), dict):
+    if any(d.path == PRUNE_MARK for d in due) and not isinstance(metadata(live).get("annotations"), dict):
         operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
     for difference in due:
-        action = "add" if difference.before is ABSENT else "replace"
-        operations.append({"op": action, "path": _pointer(difference.path), "value": difference.after})
+        path = _pointer(difference.path)
+        if difference.after is ABSENT:
+            operations.append({"op": "remove", "path": path})
+        else:
+            action = "add" if difference.before is ABSENT else "replace"
+            operations.append({"op": action, "path": path, "value": difference.after})
     return tuple(operations)
 
 

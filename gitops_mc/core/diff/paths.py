@@ -139,8 +139,10 @@ def value_at(body: Any, path: Path) -> FieldValue:
     return body
 
 
-def with_value(body: Any, path: Path, value: Any) -> Any:
-    """A copy of a JSON value with one leaf set; missing maps, lists and keyed items on the way are made."""
+def with_value(body: Any, path: Path, value: FieldValue) -> Any:
+    """A copy of a JSON value with one leaf set; missing maps, lists and keyed items on the way are made. ABSENT takes
+    the field away.
+    """
     if not path:
         return value
     step, rest = path[0], path[1:]
@@ -152,6 +154,8 @@ def with_value(body: Any, path: Path, value: Any) -> Any:
         ]
         return entries
     mapping = dict(body) if isinstance(body, dict) else {}
+    if value is ABSENT and not rest:
+        return {name: inner for name, inner in mapping.items() if name != step}
     return {**mapping, step: with_value(mapping.get(step), rest, value)}
 
 
