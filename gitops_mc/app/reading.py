@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.app.ports import Source, Tree, TreeEntry
-from gitops_mc.core.desired import Cache, DesiredState, SourceFile, load
+from gitops_mc.core.desired import Cache, CheckedCache, DesiredState, SourceFile, load
 from gitops_mc.core.fleetfile import FLEET_FILE
 
 _SPARE = 1_000
@@ -17,6 +17,7 @@ class ReadingCache:
     """What was read before, by blob id; and the last result, for a tree that has not changed. One thread at a time."""
 
     parsed: Cache = field(default_factory=dict)
+    checked: CheckedCache = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
     """Of fleet.yaml, links and payload; manifests stand in `parsed`."""
     last_entries: tuple[TreeEntry, ...] = ()
@@ -46,7 +47,7 @@ def _load(tree: Tree, cache: ReadingCache) -> DesiredState:
     while True:
         read = {path: _content(entries[path], tree, cache) for path in wanted}
         files.update({path: replace(files[path], data=data) for path, data in read.items()})
-        state = load(tuple(files.values()), cache=cache.parsed)
+        state = load(tuple(files.values()), cache=cache.parsed, checked_cache=cache.checked)
         wanted = [path for path in state.unread if files[path].data is None]
         if not wanted:
             return state

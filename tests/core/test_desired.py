@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_mc.core.desired import SourceFile, load
+from gitops_mc.core.desired.checked import Checked
 from gitops_mc.core.manifests import ManifestFile
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
@@ -319,8 +320,41 @@ def test_files_that_were_not_handed_in_are_asked_for_and_block_until_they_are() 
         )
         if not state.unread:
             break
-        assert all(cluster.blocked for cluster in state.clusters)
+        assert state.fleet_blocked
+        assert state.clusters == ()
         rounds.append(state.unread)
         given.update(state.unread)
     assert rounds == [("clusters/a/x.yaml", "fleet.yaml"), ("clusters/a/files/a.conf",)]
     assert state == desired(texts)
+
+
+def test_a_cluster_is_checked_again_exactly_when_something_of_it_has_changed() -> None:
+    fleet = FLEET + "  shared: [{path: shared/base, clusters: {names: [a]}}]\n"
+    texts: dict[str, str | bytes] = {
+        "fleet.yaml": fleet,
+        "shared/base/x.yaml": config(local="files/x"),
+        "shared/base/files/x": "one",
+        "clusters/a/y.yaml": config("60-worker-b"),
+        "clusters/b/y.yaml": config("60-worker-b"),
+    }
+    cache: dict[str, ManifestFile] = {}
+    checked: dict[str, Checked] = {}
+
+    def changed(**edits: str) -> list[str]:
+        texts.update(
+            {path.replace("__", "/").replace("_yaml", ".yaml"): text for path, text in edits.items()}
+        )
+        before = dict(checked)
+        state = load(files(texts), cache=cache, checked_cache=checked)
+        assert state == desired(texts)
+        return [name for name, one in checked.items() if one is not before.get(name)]
+
+    assert changed() == ["a", "b"]
+    assert changed() == []
+    assert changed(shared__base__files__x="two") == ["a"]
+    assert changed(clusters__b__y_yaml="# lines move\n" + config("60-worker-b")) == ["b"]
+    assert changed(README="x") == []
+    assert changed(fleet_yaml=fleet + "  prune: {enabled: true}\n") == ["a", "b"]
+    del texts["clusters/b/y.yaml"]
+    assert changed() == []
+    assert list(checked) == ["a"]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from gitops_mc.core.desired.checked import CheckedCache, checked
 from gitops_mc.core.desired.checks import conflicts, doubles, emptiness, fleet_checks
 from gitops_mc.core.desired.layout import Layout, is_manifest_path, sort_out
 from gitops_mc.core.desired.objects import Candidate, for_cluster, read_home
@@ -19,18 +20,17 @@ from gitops_mc.core.model import (
     DesiredCluster,
     FleetScope,
     Manifest,
+    Place,
     Problem,
     ResourceKey,
     Scope,
     Severity,
     SharedScope,
-    content_of,
     sorted_problems,
 )
-from gitops_mc.core.policy import FleetPolicy
-from gitops_mc.core.rules import check
+from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy
 
-__all__ = ["Cache", "DesiredState", "SourceFile", "is_manifest_path", "load"]
+__all__ = ["Cache", "CheckedCache", "DesiredState", "SourceFile", "is_manifest_path", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class DesiredState:
     """By name; each with the problems that touch it."""
     problems: tuple[Problem, ...]
     unread: tuple[str, ...] = ()
-    """Paths whose content was needed and not handed in. While there are any the state is not complete: read them and
-    load again."""
+    """Paths whose content was needed and not handed in. While there are any, nothing else is told: read them and load
+    again."""
 
     @property
     def fleet_blocked(self) -> bool:
@@ -54,11 +54,14 @@ class DesiredState:
         return next((cluster for cluster in self.clusters if cluster.name == name), None)
 
 
-def load(files: Sequence[SourceFile], *, cache: Cache) -> DesiredState:
+def load(
+    files: Sequence[SourceFile], *, cache: Cache, checked_cache: CheckedCache | None = None
+) -> DesiredState:
     """Read a whole repository. Never raises: what is wrong is a problem with a place, a scope and a hint.
 
-    `cache` holds parsed files by blob id; it belongs to the caller and is filled here. A file whose blob is in it
-    needs no data. Bodies are shared between clusters and with the cache: never change them.
+    `cache` holds parsed files by blob id, `checked_cache` what the rules said about each cluster; both belong to the
+    caller and are filled here. A file whose blob is in `cache` needs no data. Bodies are shared between clusters and
+    with the cache: never change them.
     """
     repository = Repository({file.path: file for file in files})
     fleet = _fleet_file(repository)
@@ -68,29 +71,52 @@ def load(files: Sequence[SourceFile], *, cache: Cache) -> DesiredState:
     for home in layout.manifests:
         for candidate in read_home(home, repository, cache, problems):
             by_scope[home.scope].append(candidate)
+    if repository.unread:
+        return DesiredState(DEFAULT_POLICY, (), (_incomplete(),), tuple(sorted(repository.unread)))
     problems.extend(emptiness(layout, any(by_scope.values())))
     if fleet.policy is fleet.draft:
         problems.extend(fleet_checks(fleet, layout))
     for scope, candidates in by_scope.items():
         problems.extend(doubles(candidates, scope))
-    uses = _uses(fleet.draft, layout)
-    clusters = []
-    for name in layout.members:
-        labels = fleet.draft.cluster_labels.get(name, MappingProxyType({}))
-        sets = [SharedScope(path) for path in uses[name]]
-        homes: list[Scope] = [ClusterScope(name), *sets]
-        candidates = [c for scope in homes if scope in by_scope for c in by_scope[scope]]
-        manifests = _manifests(name, candidates, problems)
-        clusters.append(DesiredCluster(name, manifests, content_of(manifests), (), labels))
-    if not repository.unread:
-        problems.extend(problem for cluster in clusters for problem in check(cluster, fleet.policy))
+    clusters = _clusters(fleet, layout, by_scope, {} if checked_cache is None else checked_cache, problems)
     found = sorted_problems(problems)
-    return DesiredState(
-        policy=fleet.policy,
-        clusters=tuple(replace(c, problems=_touching(c.name, uses[c.name], found)) for c in clusters),
-        problems=found,
-        unread=tuple(sorted(repository.unread)),
+    return DesiredState(fleet.policy, _with_problems(clusters, found), found)
+
+
+def _incomplete() -> Problem:
+    message = "the repository has not been read to its end"
+    return Problem(
+        Place(""), "source-unread", "", message, "read the files that are named, and load again", FleetScope()
     )
+
+
+def _clusters(
+    fleet: FleetFile,
+    layout: Layout,
+    by_scope: Mapping[Scope, list[Candidate]],
+    cache: CheckedCache,
+    problems: list[Problem],
+) -> list[tuple[DesiredCluster, tuple[str, ...]]]:
+    """Every cluster, without its problems, and the shared sets it uses."""
+    found = []
+    for name in layout.members:
+        uses = _uses(fleet.draft, name)
+        homes: list[Scope] = [ClusterScope(name), *(SharedScope(path) for path in uses)]
+        candidates = [c for scope in homes if scope in by_scope for c in by_scope[scope]]
+        problems.extend(conflicts(name, candidates))
+        one = checked(
+            name,
+            _manifests(name, candidates),
+            fleet.draft.cluster_labels.get(name, MappingProxyType({})),
+            origins=tuple((c.place, c.blob) for c in candidates),
+            policy=fleet.policy,
+            cache=cache,
+        )
+        problems.extend(one.problems)
+        found.append((one.cluster, uses))
+    for name in [name for name in cache if name not in layout.members]:
+        del cache[name]
+    return found
 
 
 def _fleet_file(repository: Repository) -> FleetFile:
@@ -102,44 +128,38 @@ def _fleet_file(repository: Repository) -> FleetFile:
     return read_fleet_file(data)
 
 
-def _uses(policy: FleetPolicy, layout: Layout) -> Mapping[str, tuple[str, ...]]:
-    """The shared sets of each cluster, in the order of their paths."""
-    return {
-        name: tuple(
-            sorted(
-                {
-                    shared.path
-                    for shared in policy.shared
-                    if shared.clusters.matches(name, policy.cluster_labels.get(name, {}))
-                }
-            )
-        )
-        for name in layout.members
-    }
+def _uses(policy: FleetPolicy, cluster: str) -> tuple[str, ...]:
+    """The shared sets of a cluster, in the order of their paths."""
+    labels = policy.cluster_labels.get(cluster, {})
+    return tuple(
+        sorted({shared.path for shared in policy.shared if shared.clusters.matches(cluster, labels)})
+    )
 
 
-def _manifests(cluster: str, candidates: list[Candidate], problems: list[Problem]) -> tuple[Manifest, ...]:
-    """One manifest an identity, ordered by key; of two the first by place is kept and the other one is noted."""
-    own = [c for c in candidates if c.shared_set is None]
-    shared = [c for c in candidates if c.shared_set is not None]
-    problems.extend(conflicts(cluster, own, shared))
+def _manifests(cluster: str, candidates: list[Candidate]) -> tuple[Manifest, ...]:
+    """One manifest an identity, ordered by key; of two the first by place is kept."""
     found: dict[ResourceKey, Manifest] = {}
     for candidate in candidates:
         manifest = for_cluster(candidate, cluster)
         found.setdefault(manifest.key, manifest)
-    return tuple(found[key] for key in sorted(found))
+    return tuple(found[key] for key in sorted(found, key=ResourceKey.sort_key))
 
 
-def _touching(cluster: str, sets: tuple[str, ...], problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems of the cluster, of the sets it uses, and what blocks the whole fleet."""
-    return tuple(p for p in problems if _touches(p, cluster, sets))
-
-
-def _touches(problem: Problem, cluster: str, sets: tuple[str, ...]) -> bool:
-    match problem.scope:
-        case ClusterScope(name):
-            return name == cluster
-        case SharedScope(path):
-            return path in sets
-        case FleetScope():
-            return problem.severity is Severity.ERROR
+def _with_problems(
+    clusters: Iterable[tuple[DesiredCluster, tuple[str, ...]]], problems: Iterable[Problem]
+) -> tuple[DesiredCluster, ...]:
+    """Each cluster with its own problems, those of the sets it uses, and what blocks the whole fleet."""
+    by_scope: dict[Scope, list[Problem]] = defaultdict(list)
+    for problem in problems:
+        if not isinstance(problem.scope, FleetScope) or problem.severity is Severity.ERROR:
+            by_scope[problem.scope].append(problem)
+    finished = []
+    for cluster, uses in clusters:
+        scopes: list[Scope] = [
+            FleetScope(),
+            ClusterScope(cluster.name),
+            *(SharedScope(path) for path in uses),
+        ]
+        touching = [problem for scope in scopes for problem in by_scope.get(scope, ())]
+        finished.append(replace(cluster, problems=tuple(sorted(touching, key=Problem.sort_key))))
+    return tuple(finished)

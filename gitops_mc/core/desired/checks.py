@@ -20,10 +20,10 @@ def doubles(candidates: Iterable[Candidate], scope: Scope) -> Iterator[Problem]:
             yield _double(candidate, other, scope)
 
 
-def conflicts(cluster: str, own: list[Candidate], shared: list[Candidate]) -> Iterator[Problem]:
-    """An identity that comes to one cluster from two folders."""
-    first = {(c.kind, c.name): c for c in reversed(own)}
-    for candidate in shared:
+def conflicts(cluster: str, candidates: Iterable[Candidate]) -> Iterator[Problem]:
+    """An identity that comes to one cluster from two folders; the cluster's own candidates come first."""
+    first: dict[tuple[str, str], Candidate] = {}
+    for candidate in candidates:
         other = first.setdefault((candidate.kind, candidate.name), candidate)
         if other.scope != candidate.scope:
             yield _double(candidate, other, ClusterScope(cluster))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_mc.core.desired.layout import Home
 from gitops_mc.core.desired.repository import LINK, Fault, Repository, SourceFile
@@ -41,6 +41,8 @@ class Candidate:
     body: JsonObject
     places: Places
     place: Place
+    blob: str
+    """Id of the file's content."""
 
     @property
     def shared_set(self) -> str | None:
@@ -79,7 +81,7 @@ def read_home(
         parsed = cache[file.blob] = read_manifests(data)
     problems.extend(flaw.in_file(path, home.scope) for flaw in parsed.flaws)
     for one in parsed.objects:
-        candidate = _candidate(one, home, repository, problems)
+        candidate = _candidate(one, home, file.blob, repository, problems)
         if candidate is not None:
             yield candidate
 
@@ -96,7 +98,7 @@ def _unreadable(home: Home, fault: Fault) -> Problem:
 
 
 def _candidate(
-    parsed: Parsed, home: Home, repository: Repository, problems: list[Problem]
+    parsed: Parsed, home: Home, blob: str, repository: Repository, problems: list[Problem]
 ) -> Candidate | None:
     """None when the object has no identity; a missing or wrong metadata.name has been noted with the file."""
     path = home.file.path
@@ -104,7 +106,7 @@ def _candidate(
     name = metadata(parsed.body).get("name")
     if parsed.kind is Kind.MODULE_INFO:
         name = labels_of(parsed.body).get(MODULE_LABEL)
-    candidate = Candidate(home.scope, parsed.kind, str(name), parsed.body, places, place)
+    candidate = Candidate(home.scope, parsed.kind, str(name), parsed.body, places, place, blob)
     if parsed.kind is Kind.MODULE_INFO:
         problems.extend(_module_problems(candidate))
     if not isinstance(name, str) or not name:
@@ -139,7 +141,7 @@ def _with_local_files(candidate: Candidate, repository: Repository, problems: li
         fault = faults.get(str(_value_at(candidate.body, finding.path)))
         message, hint = (finding.message, finding.hint) if fault is None else (fault.message, fault.hint)
         problems.append(candidate.problem(finding.path, finding.rule, message, hint))
-    return Candidate(candidate.scope, candidate.kind, candidate.name, body, candidate.places, candidate.place)
+    return replace(candidate, body=body)
 
 
 def _value_at(body: JsonObject, path: tuple[str | int, ...]) -> object:

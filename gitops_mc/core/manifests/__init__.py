@@ -13,7 +13,7 @@ from gitops_mc.core.ignition import resolve_contents
 from gitops_mc.core.manifests.documents import Document, read_documents
 from gitops_mc.core.manifests.envelope import check_envelope, kind_of
 from gitops_mc.core.manifests.flaws import Flaw, Path
-from gitops_mc.core.manifests.positions import Chunk, Places, nearest_position
+from gitops_mc.core.manifests.positions import Chunk, Places, Position, nearest_position
 from gitops_mc.core.manifests.scalars import type_name
 from gitops_mc.core.model import Finding, JsonObject, Kind, Place, Severity
 
@@ -29,6 +29,7 @@ class Parsed:
     chunk: Chunk
     base: Path
     """Path of the object in its document: `()`, or `("items", n)` in a list."""
+    start: Position
     local: bool = False
     """Whether it takes contents from other files; it is then still as written, else contents are resolved."""
 
@@ -37,7 +38,7 @@ class Parsed:
 
     def place(self, file: str) -> Place:
         """Where the object begins."""
-        return Place(file, *nearest_position(self.chunk, self.base))
+        return Place(file, *self.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def read_manifests(data: bytes) -> ManifestFile:
         flaws.append(Flaw(0, 0, "file-empty", (), message, hint, Severity.WARNING))
     for document in read.documents:
         for base, value in _expanded(document, (), document.value, flaws):
-            parsed = _parsed(document.chunk, base, value, flaws)
+            parsed = _parsed(document, base, value, flaws)
             if parsed is not None:
                 objects.append(parsed)
     return ManifestFile(tuple(objects), tuple(flaws))
@@ -103,22 +104,24 @@ def _expanded(
         yield from _expanded(document, (*base, "items", number), whole, flaws)
 
 
-def _parsed(chunk: Chunk, base: Path, value: JsonObject, flaws: list[Flaw]) -> Parsed | None:
+def _parsed(document: Document, base: Path, value: JsonObject, flaws: list[Flaw]) -> Parsed | None:
+    chunk = document.chunk
     kind = kind_of(value)
     if isinstance(kind, Finding):
         flaws.append(flaw_at(chunk, base, kind))
         return None
     body = check_envelope(value, kind, lambda finding: flaws.append(flaw_at(chunk, base, finding)))
+    start = nearest_position(chunk, base) if base else document.start
     if kind is not Kind.MACHINE_CONFIG:
-        return Parsed(kind, body, chunk, base)
+        return Parsed(kind, body, chunk, base, start)
     asked: list[str] = []
     resolved, findings = resolve_contents(body, asked.append)
     if asked:
-        return Parsed(kind, body, chunk, base, local=True)
+        return Parsed(kind, body, chunk, base, start, local=True)
     for found in findings:
         finding = Finding(found.path, found.rule, found.message, found.hint)
         flaws.append(flaw_at(chunk, base, finding))
-    return Parsed(kind, resolved, chunk, base)
+    return Parsed(kind, resolved, chunk, base, start)
 
 
 def flaw_at(chunk: Chunk, base: Path, finding: Finding) -> Flaw:

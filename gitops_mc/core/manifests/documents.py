@@ -24,7 +24,7 @@ from yaml.events import (
 
 from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.manifests.pieces import as_utf8, pieces
-from gitops_mc.core.manifests.positions import Chunk, events, positions_of
+from gitops_mc.core.manifests.positions import Chunk, Position, events, positions_of
 from gitops_mc.core.manifests.scalars import (
     TAG_PREFIX,
     ScalarError,
@@ -49,6 +49,7 @@ class Document:
 
     value: Any
     chunk: Chunk
+    start: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def read_documents(data: bytes) -> Documents:
         value = reader.read()
         flaws.extend(reader.flaws)
         if value is not None:
-            documents.append(Document(value, chunk))
+            documents.append(Document(value, chunk, reader.start))
     return Documents(tuple(documents), tuple(flaws))
 
 
@@ -90,6 +91,7 @@ class _Reader:
     open_anchors: set[str] = field(default_factory=set)
     nodes: int = 0
     aliased: int = 0
+    start: Position = (0, 0)
     events: Iterator[Any] = field(init=False)
 
     def read(self) -> Any:
@@ -99,7 +101,9 @@ class _Reader:
             next(self.events)
             if type(next(self.events)) is not DocumentStartEvent:
                 return None
-            value = self._value(next(self.events), 0)
+            root = next(self.events)
+            self.start = self.chunk.position(root)
+            value = self._value(root, 0)
             end = next(self.events)
         except YAMLError as error:
             self.flaws.append(syntax_flaw(error, self.chunk, tuple(self.path)))
