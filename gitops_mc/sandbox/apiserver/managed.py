@@ -38,15 +38,22 @@ class ManagerKey:
         return text if self.operation == "Apply" else f"{text} using {self.api_version}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Owned:
+    """Fields and when they last changed hands (RFC 3339). Not to be changed; what it learns is its own spelling."""
+
     fields: Node
     time: str
-    encoded: dict[str, Any] | None = None
-    """The fields as fieldsV1, if they have been read or written as such before."""
+    _encoded: dict[str, Any] | None = None
 
     def as_fields_v1(self) -> dict[str, Any]:
-        return encode(self.fields) if self.encoded is None else self.encoded
+        if self._encoded is None:
+            self._encoded = encode(self.fields)
+        return self._encoded
+
+    def at(self, fields: Node, time: str) -> Owned:
+        """The same owner with other fields or at another time."""
+        return Owned(fields, time, self._encoded if fields is self.fields else None)
 
 
 Managers: TypeAlias = Mapping[ManagerKey, Owned]
@@ -191,5 +198,5 @@ def _after_change(
         key = actor.key("Update")
         had = managers.get(key, Owned({}, ""))
         fields = union(difference(had.fields, removed), mine)
-        result[key] = Owned(fields, actor.time, had.encoded if fields is had.fields else None)
+        result[key] = had.at(fields, actor.time)
     return result
