@@ -52,6 +52,8 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         )
     if unpublished := sorted(gates.unpublished):
         return _unpublished(case, plan, gates, unpublished)
+    if used_up := _used_up(plan, gates):
+        return answer(Standing.BLOCKED, used_up)
     exempt = _fix_forward(case, current, gates)
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
     if closed:
@@ -67,6 +69,21 @@ def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBo
     pools = {**newest.pools, **current.gates.pools}
     return replace(
         newest, pools=pools, readings={**newest.readings, **current.gates.readings}, memory=current.memory
+    )
+
+
+def _used_up(plan: ClusterPlan, gates: GateBook) -> str:
+    """Excused nodes that are unavailable use up maxUnavailable: the operator would begin on no node."""
+    touched = {p for step in plan.steps for p in step.pools}
+    full = [
+        r
+        for p, r in gates.readings.items()
+        if p in touched and isinstance(r, Settled) and r.excused and r.capacity_left == 0
+    ]
+    return "; ".join(
+        f"refused: pool {r.pool}: the excused {', '.join(r.excused)} use up maxUnavailable, so no node would be updated; "
+        "mend or remove them, or raise maxUnavailable"
+        for r in full
     )
 
 

@@ -88,7 +88,7 @@ class Assessment:
     @property
     def in_rollout(self) -> bool:
         """Admitted, and not out again."""
-        return self.memory.started is not None and self.memory.started != self.memory.passed
+        return self.memory.started is not None and not self.memory.out
 
     @property
     def mid_step(self) -> bool:

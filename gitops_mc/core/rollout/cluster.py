@@ -67,7 +67,7 @@ def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
         return Assessment(case.name, standing, reason, memory, case.newest)
 
     live = case.live
-    passed = memory.passed is not None and memory.passed == memory.started == case.newest.content
+    passed = memory.out and memory.started == case.newest.content
     if memory.skipped == case.newest.content:
         return told(Standing.SKIPPED, "skipped by a human for this content")
     if live.dark is not None:

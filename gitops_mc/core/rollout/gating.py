@@ -17,6 +17,7 @@ from gitops_mc.core.gates import (
     judge_publication,
     learn_order,
     live_modules,
+    newer,
     read_components,
     read_module,
     read_policy,
@@ -157,12 +158,14 @@ def judge_gates(
         )
     since = dict(memory.gate_since)
     policy_verdict = (
-        _timed(POLICY, read_policy(live, wanted_policy(desired)), since, now)
+        _timed(POLICY, read_policy(live, wanted_policy(desired)), since, now, counting)
         if _has_policy(desired)
         else _NONE
     )
     components = (
-        _timed(COMPONENTS, read_components(live), since, now) if _has_machine_config(desired) else _NONE
+        _timed(COMPONENTS, read_components(live), since, now, counting)
+        if _has_machine_config(desired)
+        else _NONE
     )
     return GateBook(
         pools=verdicts,
@@ -204,14 +207,21 @@ def wanted_version(manifest: Manifest) -> str:
 
 
 def asks_for(live: LiveCluster, module: str, version: str) -> bool:
-    """Whether the live ModuleInfo already says the wanted version: then its publication is no question any more."""
+    """Whether the live ModuleInfo already says the wanted version, or a newer one: its publication is no question then."""
     found = live_modules(live, module)
-    return len(found) == 1 and str((found[0].get("spec") or {}).get("version", "")) == version
+    if len(found) != 1:
+        return False
+    live_version = str((found[0].get("spec") or {}).get("version", ""))
+    return live_version == version or newer(live_version, version) is True
 
 
-def _timed(name: str, reading: GateReading, since: dict[str, datetime], now: datetime) -> Verdict:
-    verdict = judge_gate(reading, since.get(name, now), GATE_TIMEOUT, now)
-    if isinstance(verdict, Open):
+def _timed(
+    name: str, reading: GateReading, since: dict[str, datetime], now: datetime, counting: Counting
+) -> Verdict:
+    """A gate with a time-out. While nothing counts, or a fact is missing, the time begins anew."""
+    begun = now if counting is Counting.STOPPED else since.get(name, now)
+    verdict = judge_gate(reading, begun, GATE_TIMEOUT, now)
+    if isinstance(verdict, Open | NotKnown) or counting is Counting.STOPPED:
         since.pop(name, None)
     else:
         since.setdefault(name, now)

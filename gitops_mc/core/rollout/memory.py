@@ -125,6 +125,19 @@ class ClusterMemory:
         return {entry.key(cluster): entry.written for entry in self.inventory}
 
     @property
+    def out(self) -> bool:
+        """Every gate has opened with the content that was started last, since it was started last: a content that
+        passed once, and is started again by a revert, has to pass again.
+        """
+        since, at = self.admitted_at, self.passed_at
+        return (
+            self.started is not None
+            and self.started == self.passed
+            and at is not None
+            and (since is None or at >= since)
+        )
+
+    @property
     def repairing(self) -> bool:
         """A newer content than the one that failed has been started."""
         return self.failure is not None and self.failure.content != self.started

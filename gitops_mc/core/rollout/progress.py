@@ -39,7 +39,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
             closed=closed,
         )
 
-    if memory.passed == memory.started and (memory.failure is None or memory.repairing):
+    if memory.out and memory.failure is None:
         return told(Standing.PASSED, _passed_reason(memory, closed, gates), None)
     if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
         memory = replace(memory, failure=refused_write(case, desired, case.fault))

@@ -17,7 +17,7 @@ from gitops_mc.core.rollout.next_step import Act, creates
 
 def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now: datetime) -> ClusterMemory:
     """In the rollout with this content. What earlier content created and never passed stays known as such."""
-    unfinished = memory.begun and (memory.started != memory.passed or memory.failure is not None)
+    unfinished = memory.begun and (not memory.out or memory.failure is not None)
     return replace(
         memory,
         started=desired.content,

@@ -1,0 +1,91 @@
+"""A canary that fails: production untouched, unrelated commits change nothing of that, the repair goes through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.moves import Done, Halted, Standing
+from gitops_mc.sandbox.faults import FaultId
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
+
+GOOD = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
+BAD = machine_config("50-worker-app", files={"/etc/app.conf": "BROKEN\n"}, app_service=UNIT)
+FIXED = machine_config("50-worker-app", files={"/etc/app.conf": "fixed\n"}, app_service=UNIT)
+OTHER = machine_config("60-master-other", role="master", files={"/etc/other.conf": "x\n"})
+
+
+def repository(config: str) -> dict[str, str]:
+    return {f"clusters/edge-{n}/app.yaml": config for n in (1, 2, 3)}
+
+
+def failed(when: str = "before-drain") -> RolloutWorld:
+    world = RolloutWorld(files=repository(GOOD))
+    world.faults.set(FaultId.NODE_DEGRADED, when=when)
+    assert isinstance(world.run(), Done)
+    world.files.update(repository(BAD))
+    outlook = world.run()
+    assert isinstance(outlook, Halted), outlook
+    return world
+
+
+def test_a_degraded_canary_halts_the_rollout_and_no_other_cluster_is_written_for() -> None:
+    world = RolloutWorld(files=repository(GOOD))
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Done)
+    before = {n: len(world.writes(f"edge-{n}")) for n in (2, 3)}
+    world.files.update(repository(BAD))
+    outlook = world.run()
+    assert isinstance(outlook, Halted)
+    assert "edge-1" in outlook.reason
+    assert "edge-1-w" in outlook.reason
+    assert {n: len(world.writes(f"edge-{n}")) for n in (2, 3)} == before
+    assert world.standing("edge-1") is Standing.FAILED
+
+
+def test_an_unrelated_commit_inherits_the_failure_and_opens_nothing() -> None:
+    world = failed()
+    before = {n: len(world.writes(f"edge-{n}")) for n in (1, 2, 3)}
+    for n in (1, 2, 3):
+        world.files[f"clusters/edge-{n}/other.yaml"] = OTHER
+    assert isinstance(world.run(hours=2), Halted)
+    assert {n: len(world.writes(f"edge-{n}")) for n in (1, 2, 3)} == before
+    assert world.standing("edge-1") is Standing.FAILED
+
+
+def test_the_repair_goes_through_the_halt_and_then_everywhere() -> None:
+    world = failed()
+    world.files.update(repository(FIXED))
+    outlook = world.run()
+    assert isinstance(outlook, Done), outlook
+    assert world.memory().halt is None
+    for n in (1, 2, 3):
+        assert world.standing(f"edge-{n}") is Standing.PASSED
+
+
+def test_a_revert_is_a_repair() -> None:
+    world = failed()
+    world.files.update(repository(GOOD))
+    assert isinstance(world.run(), Done)
+
+
+def test_where_the_operator_cannot_move_the_node_the_message_says_which_one_needs_hands() -> None:
+    world = failed(when="after-drain")
+    world.files.update(repository(FIXED))
+    world.run(hours=3)
+    said = " ".join(look.decision.clusters[0].reason for look in world.looks)
+    assert "repair written, node edge-1-w" in said
+    assert "needs hands" in said
+    assert "kubectl" in said
+
+
+def test_a_release_lets_the_same_content_try_again_and_it_fails_again() -> None:
+    world = failed()
+
+    def release(memory: FleetMemory) -> FleetMemory:
+        edge = replace(memory.cluster("edge-1"), failure=None, pool_clocks={})
+        return replace(memory.with_cluster("edge-1", edge), halt=None)
+
+    world.remember(release)
+    assert isinstance(world.run(), Halted)
+    assert world.standing("edge-1") is Standing.FAILED
