@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.contracts.api import Api
 
 NONE = [{"type": "None"}]
@@ -165,6 +167,36 @@ def test_a_field_outside_the_schema_is_refused_with_500(api: Api) -> None:
         "Kind=MachineConfig): .spec.osImageURL: field not declared in schema"
     )
     assert "reason" not in refused.body
+
+
+@pytest.mark.parametrize(
+    ("plural", "spec", "place"),
+    [
+        ("machineconfigpools", {"paused": "yes"}, ".spec.paused: expected boolean"),
+        ("machineconfigs", {"kernelArguments": "quiet"}, ".spec.kernelArguments: expected list"),
+        ("machineconfigs", {"kernelArguments": [1]}, ".spec.kernelArguments[0]: expected string"),
+        (
+            "machineconfigurations",
+            {"nodeDisruptionPolicy": {"files": [{"path": "/etc/a", "bogus": 1}]}},
+            '.spec.nodeDisruptionPolicy.files[path="/etc/a"].bogus: field not declared in schema',
+        ),
+        (
+            "machineconfigurations",
+            {"nodeDisruptionPolicy": {"files": [{"actions": NONE}]}},
+            ".spec.nodeDisruptionPolicy.files: element 0: associative list with keys has an element that omits key",
+        ),
+        (
+            "machineconfigurations",
+            _policy("/etc/a", "/etc/a"),
+            '.spec.nodeDisruptionPolicy.files: duplicate entries for key [path="/etc/a"]',
+        ),
+    ],
+)
+def test_what_cannot_be_typed_is_refused_with_500(api: Api, plural: str, spec: Any, place: str) -> None:
+    refused = api.apply(plural, api.name(), spec)
+    assert refused.status == 500
+    assert refused.body["message"].startswith("failed to create typed patch object (")
+    assert place in refused.body["message"]
 
 
 def test_an_apply_needs_a_field_manager(api: Api) -> None:

@@ -19,7 +19,7 @@ from gitops_mc.sandbox.apiserver.managed import (
     stripped,
 )
 from gitops_mc.sandbox.apiserver.resources import Resource
-from gitops_mc.sandbox.apiserver.schema import Schema, undeclared
+from gitops_mc.sandbox.apiserver.schema import Schema
 from gitops_mc.sandbox.apiserver.store import Stored
 from gitops_mc.sandbox.apiserver.typed import (
     MISSING,
@@ -29,6 +29,7 @@ from gitops_mc.sandbox.apiserver.typed import (
     remove,
     with_named_members,
 )
+from gitops_mc.sandbox.apiserver.typing_faults import faults
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 """Manager of what an object without any ownership holds when somebody applies to it."""
@@ -42,17 +43,18 @@ def ignored(resource: Resource, subresource: str) -> str:
 
 
 def applied(body: bytes, resource: Resource, namespace: str) -> dict[str, Any]:
-    """The object in the body of an apply. A field outside the schema is refused, not pruned: 500, as measured."""
+    """The object in the body of an apply (JSON). What does not fit the schema is refused, not pruned: 500."""
     try:
         obj = json.loads(body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: {error}") from error
     if not isinstance(obj, dict):
         raise bad_request("error decoding YAML: not an object")
-    faults = list(undeclared(obj, resource.schema))
-    if faults:
-        name = (obj.get("metadata") or {}).get("name", "")
-        text = faults[0] if len(faults) == 1 else "\n  ".join(["errors:", *faults])
+    found = list(faults(obj, resource.schema))
+    if found:
+        metadata = obj.get("metadata")
+        name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+        text = found[0] if len(found) == 1 else "\n  ".join(["errors:", *found])
         raise StatusError(
             500,
             None,

@@ -168,12 +168,12 @@ def _prune_map(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
 
 
 def undeclared(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
-    """Paths of fields that are not declared, in the words of a typed patch error."""
+    """Paths of fields that are not declared."""
     if isinstance(value, dict) and schema.type != "any":
         for key, item in value.items():
             child = schema.child(key)
             if child is None:
-                yield f"{path}.{key}: field not declared in schema"
+                yield f"{path}.{key}".removeprefix(".")
             else:
                 yield from undeclared(item, child, f"{path}.{key}")
     elif isinstance(value, list) and schema.items is not None:

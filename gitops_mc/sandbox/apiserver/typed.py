@@ -32,7 +32,7 @@ def _shape(value: Any, schema: Schema) -> Shape:
             return "leaf"
 
 
-def _element(item: Any, schema: Schema) -> str:
+def element_of(item: Any, schema: Schema) -> str:
     """The path element of an item of a list map or of a set."""
     if schema.keys and isinstance(item, dict):
         pairs = {key: item.get(key) for key in sorted(schema.keys)}
@@ -44,7 +44,7 @@ def _items(value: Any, schema: Schema) -> dict[str, Any]:
     """Items by path element, in order; of several with one key the first."""
     result: dict[str, Any] = {}
     for item in value if isinstance(value, list) else ():
-        result.setdefault(_element(item, schema), item)
+        result.setdefault(element_of(item, schema), item)
     return result
 
 
@@ -218,7 +218,7 @@ def remove(value: Any, fields: Node, schema: Schema) -> Any:
 def _remove_from_list(value: list[Any], fields: Node, schema: Schema) -> list[Any]:
     kept = []
     for item in value:
-        found = fields.get(_element(item, schema), {})
+        found = fields.get(element_of(item, schema), {})
         if SELF not in found:
             kept.append(remove(item, found, schema.items or ANY) if found else item)
     return kept

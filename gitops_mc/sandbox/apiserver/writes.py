@@ -105,9 +105,8 @@ def _check_strictly(writing: Writing, body: dict[str, Any]) -> None:
     """Unknown fields are dropped, unless the request asks to refuse them."""
     if writing.query.get("fieldValidation") != "Strict":
         return
-    unknown = [path.removeprefix(".").partition(":")[0] for path in undeclared(body, writing.resource.schema)]
-    if unknown:
-        named = ", ".join(f'unknown field "{path}"' for path in unknown)
+    named = ", ".join(f'unknown field "{path}"' for path in undeclared(body, writing.resource.schema))
+    if named:
         raise bad_request(f"strict decoding error: {named}")
 
 

@@ -1,0 +1,69 @@
+"""What makes the object in an apply untypable: fields that are not declared, wrong types, keys missing or doubled.
+
+A real server answers all of them with 500 and "failed to create typed patch object", before any validation. The words
+are those of structured-merge-diff; those for undeclared fields were measured on a real kube-apiserver 1.36.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from gitops_mc.sandbox.apiserver.fieldsets import element_text
+from gitops_mc.sandbox.apiserver.schema import ANY, Schema
+from gitops_mc.sandbox.apiserver.typed import element_of
+
+_EXPECTED: dict[str, tuple[tuple[type, ...], str]] = {
+    "string": ((str,), "string"),
+    "boolean": ((bool,), "boolean"),
+    "integer": ((int, float), "numeric (int or float)"),
+    "object": ((dict,), "map"),
+    "array": ((list,), "list"),
+}
+
+
+def faults(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
+    """One line each, in the order of the fields. A null is of every type."""
+    if value is None or schema.type in ("any", "int-or-string"):
+        return
+    types, name = _EXPECTED[schema.type]
+    if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
+        yield f"{path}: expected {name}, got &value.valueUnstructured{{Value:{_go(value)}}}"
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            child = schema.child(key)
+            if child is None:
+                yield f"{path}.{key}: field not declared in schema"
+            else:
+                yield from faults(item, child, f"{path}.{key}")
+    elif isinstance(value, list):
+        yield from _list_faults(value, schema, path)
+
+
+def _list_faults(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
+    seen = set()
+    for at, item in enumerate(value):
+        missing = [key for key in schema.keys if not isinstance(item, dict) or key not in item]
+        if missing:
+            yield (
+                f"{path}: element {at}: associative list with keys has an element that omits key field "
+                f'"{missing[0]}" (and doesn\'t have default value)'
+            )
+            continue
+        place = f"[{at}]" if schema.is_atomic else element_text(element_of(item, schema))
+        if not schema.is_atomic and place in seen:
+            yield f"{path}: duplicate entries for key {place}"
+        seen.add(place)
+        yield from faults(item, schema.items or ANY, f"{path}{place}")
+
+
+def _go(value: Any) -> str:
+    """A value as Go prints it; maps and lists by their type alone."""
+    match value:
+        case dict():
+            return "map[string]interface {}{...}"
+        case list():
+            return "[]interface {}{...}"
+        case _:
+            return json.dumps(value, ensure_ascii=False)
