@@ -123,22 +123,29 @@ def _opened(path: str) -> Any:
 
 def _commit(repository: Any, wanted: str, path: str) -> Any:
     """The commit that a branch, a tag or an id stands for; a name that is both a branch and a tag is refused."""
-    names = set(repository.references)
-    branch, tag = _HEADS + wanted, _TAGS + wanted
-    if branch in names and tag in names:
-        raise SourceError(f"{wanted} is a branch and a tag of {path}", hint=f"write {branch} or {tag}")
-    exact = next((name for name in (branch, tag, wanted) if name in names), wanted)
+    found = [name for name in (_HEADS + wanted, _TAGS + wanted) if _has(repository, name)]
+    if len(found) > 1:
+        raise SourceError(f"{wanted} is a branch and a tag of {path}", hint=f"write {' or '.join(found)}")
     try:
-        return repository.revparse_single(exact).peel(pygit2.Commit)
+        return repository.revparse_single(found[0] if found else wanted).peel(pygit2.Commit)
     except (KeyError, ValueError, pygit2.GitError) as error:
-        raise _no_revision(repository, wanted, path, names) from error
+        raise _no_revision(repository, wanted, path) from error
 
 
-def _no_revision(repository: Any, wanted: str, path: str, names: set[str]) -> SourceError:
+def _has(repository: Any, name: str) -> bool:
+    try:
+        return repository.references.get(name) is not None
+    except (ValueError, pygit2.GitError):
+        return False
+
+
+def _no_revision(repository: Any, wanted: str, path: str) -> SourceError:
     if repository.is_empty or (wanted == "HEAD" and repository.head_is_unborn):
         return SourceError(f"the Git repository {path} has no commits on its branch", hint="commit something")
     short = sorted(
-        name.removeprefix(_HEADS).removeprefix(_TAGS) for name in names if name.startswith((_HEADS, _TAGS))
+        name.removeprefix(_HEADS).removeprefix(_TAGS)
+        for name in repository.references
+        if name.startswith((_HEADS, _TAGS))
     )
     close = get_close_matches(wanted, short, n=3)
     known = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(short[:10]) or 'none'}"

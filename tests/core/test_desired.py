@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gitops_mc.core.desired import SourceFile, load
-from gitops_mc.core.desired.checked import Checked
+from gitops_mc.core.desired.checking import Checked
 from gitops_mc.core.manifests import ManifestFile
 from gitops_mc.core.model import (
     CLUSTER_LABEL,

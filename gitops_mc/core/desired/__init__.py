@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from gitops_mc.core.desired.checked import CheckedCache, checked
+from gitops_mc.core.desired.checking import CheckedCache, check_cluster
 from gitops_mc.core.desired.checks import conflicts, doubles, emptiness, fleet_checks
-from gitops_mc.core.desired.layout import Layout, is_manifest_path, sort_out
+from gitops_mc.core.desired.layout import Layout, sort_out
 from gitops_mc.core.desired.objects import Candidate, for_cluster, read_home
 from gitops_mc.core.desired.repository import Fault, Repository, SourceFile
 from gitops_mc.core.fleetfile import FLEET_FILE, FleetFile, read_fleet_file
@@ -30,7 +30,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy
 
-__all__ = ["Cache", "CheckedCache", "DesiredState", "SourceFile", "is_manifest_path", "load"]
+__all__ = ["Cache", "CheckedCache", "DesiredState", "SourceFile", "load"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ def _clusters(
         homes: list[Scope] = [ClusterScope(name), *(SharedScope(path) for path in uses)]
         candidates = [c for scope in homes if scope in by_scope for c in by_scope[scope]]
         problems.extend(conflicts(name, candidates))
-        one = checked(
+        one = check_cluster(
             name,
             _manifests(name, candidates),
             fleet.draft.cluster_labels.get(name, MappingProxyType({})),

@@ -41,7 +41,7 @@ class Layout:
     problems: tuple[Problem, ...]
 
 
-def is_manifest_path(path: str) -> bool:
+def _is_manifest(path: str) -> bool:
     """Whether a file at this path is read as a manifest, unless fleet.yaml ignores it."""
     parts = path.split("/")
     return (
@@ -76,7 +76,7 @@ def sort_out(repository: Repository, ignore: tuple[str, ...]) -> Layout:
         if ignored:
             continue
         problems.extend(_odd(file, parts, scope, by_folded))
-        if not isinstance(scope, FleetScope) and is_manifest_path(path) and shown(path) == path:
+        if not isinstance(scope, FleetScope) and _is_manifest(path) and shown(path) == path:
             manifests.append(Home(scope, file))
     problems.extend(problem for name in sorted(members) for problem in _bad_name(name))
     named = tuple(name for name in sorted(members) if is_dns_label(name))

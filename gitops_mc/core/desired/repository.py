@@ -121,6 +121,8 @@ class Repository:
 
 def shown(path: str) -> str:
     """A path that can be printed: bytes that are not UTF-8 and control characters as escapes."""
+    if path.isprintable():
+        return path
     readable = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in readable)
 

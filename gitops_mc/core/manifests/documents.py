@@ -37,6 +37,8 @@ from gitops_mc.core.model import Severity
 
 MAX_BYTES: Final = 16 * 1024 * 1024
 MAX_DEPTH: Final = 100
+MAX_FLAWS: Final = 200
+"""In one document; after so many it is read no further."""
 MAX_ALIASED_NODES: Final = 100_000
 """Nodes that aliases may stand for in one document, however few bytes they take."""
 
@@ -92,6 +94,8 @@ class _Reader:
     nodes: int = 0
     aliased: int = 0
     start: Position = (0, 0)
+    lines: list[bytes] | None = None
+    """Of the chunk, once somebody had to look at them."""
     events: Iterator[Any] = field(init=False)
 
     def read(self) -> Any:
@@ -132,6 +136,8 @@ class _Reader:
     ) -> None:
         line, column = self.chunk.position(event)
         self.flaws.append(Flaw(line, column, rule, tuple(self.path), message, hint, severity))
+        if len(self.flaws) >= MAX_FLAWS:
+            raise _Stop
 
     def _value(self, event: Any, depth: int) -> Any:
         self.nodes += 1
@@ -173,7 +179,9 @@ class _Reader:
         end: Any = event.end_mark
         if end.index - start.index == len(event.value):
             return False
-        line = self.chunk.text.split(b"\n")[start.line].decode(errors="replace")
+        if self.lines is None:
+            self.lines = self.chunk.text.split(b"\n")
+        line = self.lines[start.line].decode(errors="replace")
         return _FORCED.match(line, start.column) is not None
 
     def _alias(self, event: Any) -> Any:

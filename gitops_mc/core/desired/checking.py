@@ -28,7 +28,7 @@ CheckedCache: TypeAlias = MutableMapping[str, Checked]
 """By cluster name, the last result only. The caller owns it."""
 
 
-def checked(
+def check_cluster(
     name: str,
     manifests: tuple[Manifest, ...],
     labels: Mapping[str, str],
