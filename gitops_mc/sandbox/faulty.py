@@ -12,7 +12,6 @@ from types import MappingProxyType
 from gitops_mc.app.ports import Clock, Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import JsonObject
-from gitops_mc.sandbox.apiserver import ApiServer, Watch
 from gitops_mc.sandbox.faults import Fault, FaultBoard, FaultId
 
 _REASONS: Mapping[int, tuple[str, str]] = MappingProxyType(
@@ -31,13 +30,6 @@ BAD_GATEWAY = Response(
     502, b"<html><h1>502 Bad Gateway</h1></html>", MappingProxyType({"content-type": "text/html"})
 )
 """What a gateway in front of an API server says by itself: no JSON, no Status."""
-
-GATEWAY_TIMEOUT = Response(
-    504, b"<html><h1>504 Gateway Time-out</h1></html>", MappingProxyType({"content-type": "text/html"})
-)
-
-GATEWAY_PATIENCE = 30.0
-"""Seconds that the gateway waits for a cluster's answer."""
 
 _RETRY_AFTER = "1"
 """Seconds, as the header of a 429 says."""
@@ -69,12 +61,6 @@ class FaultyTransport:
         if self._hit(FaultId.TIMEOUT_AFTER, cluster, request):
             raise self._timed_out(cluster, timeout)
         return response
-
-    def when_dark(self, cluster: str) -> Response | None:
-        """What the gateway answers for a cluster that is dark; None for one that is not. Takes no time."""
-        for fault in self._faults.active(FaultId.GATEWAY_GONE, cluster, self._clock.now()):
-            return BAD_GATEWAY if fault.text("how") == "bad-gateway" else GATEWAY_TIMEOUT
-        return None
 
     def _answer_in_the_dark(self, cluster: str, timeout: float) -> Response | None:
         """Nothing while the path is there; else the gateway's own answer, or UnreachableError."""
@@ -130,34 +116,3 @@ def _refusal(status: int) -> Response:
     if status == 429:
         headers["retry-after"] = _RETRY_AFTER
     return Response(status, json.dumps(body).encode(), MappingProxyType(headers))
-
-
-class FaultyServer:
-    """One API server as the platform's gateway shows it over HTTP: the same faults, and the gateway's own answers where
-    there is none. `GATEWAY_PATIENCE` is how long the gateway waits for a cluster.
-    """
-
-    def __init__(self, server: ApiServer, faults: FaultBoard, clock: Clock, *, seed: int = 0) -> None:
-        self._server = server
-        self._transport = FaultyTransport(_Through(server), faults, clock, seed=seed)
-
-    def handle(self, request: Request) -> Response:
-        try:
-            return self._transport.send(self._server.cluster, request, timeout=GATEWAY_PATIENCE)
-        except UnreachableError:
-            return GATEWAY_TIMEOUT
-
-    def open_watch(self, request: Request) -> Response | Watch:
-        """The watch, if the path is there to open it on; one that is open stays open."""
-        dark = self._transport.when_dark(self._server.cluster)
-        return dark if dark is not None else self._server.open_watch(request)
-
-
-class _Through:
-    """Hands a request to the server as it is, its token included."""
-
-    def __init__(self, server: ApiServer) -> None:
-        self._server = server
-
-    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:  # noqa: ARG002 - the port's
-        return self._server.handle(request)

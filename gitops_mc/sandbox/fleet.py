@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from types import MappingProxyType
 
-from gitops_mc.app.ports import Clock
+from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
     GLOBAL_CLUSTER,
@@ -25,7 +25,7 @@ from gitops_mc.core.model import (
 from gitops_mc.sandbox.actor import Actor
 from gitops_mc.sandbox.apiserver import AcceptedWrite, ApiServer, Rule, User
 from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
-from gitops_mc.sandbox.faulty import FaultyServer, FaultyTransport
+from gitops_mc.sandbox.faulty import FaultyTransport
 from gitops_mc.sandbox.moduleinfo import Publication, config_body, plugin_body
 from gitops_mc.sandbox.modules import ModuleController, PlatformOptions
 from gitops_mc.sandbox.nodes.machine import Machine, NodeLog
@@ -126,17 +126,11 @@ class SandboxFleet:
 
     def transport(self, clock: Clock, *, token: str = "") -> FaultyTransport:
         """The product's way in, with what goes wrong on it; the token is the fleet's own unless another is given."""
-        direct = DirectTransport(self.servers, token or self.token)
-        return FaultyTransport(direct, self.faults, clock, seed=self.seed)
+        return self.faulty(DirectTransport(self.servers, token or self.token), clock)
 
-    def gateway_servers(self, clock: Clock) -> Mapping[str, FaultyServer]:
-        """What an HTTP gateway serves by cluster, with what goes wrong on the way; tokens are the clients' own."""
-        return MappingProxyType(
-            {
-                name: FaultyServer(server, self.faults, clock, seed=self.seed)
-                for name, server in self.servers.items()
-            }
-        )
+    def faulty(self, inner: Transport, clock: Clock) -> FaultyTransport:
+        """Another way in, an HTTP gateway's for one, with what goes wrong on it."""
+        return FaultyTransport(inner, self.faults, clock, seed=self.seed)
 
     def skipped_nodes(self, cluster: str) -> Mapping[str, tuple[str, ...]]:
         """Nodes that the cluster's operator skips, with the custom pools that all select them."""

@@ -8,7 +8,7 @@ import pytest
 
 from gitops_mc.app.ports import JSON, Request, Response
 from gitops_mc.core.errors import UnreachableError, UsageError
-from gitops_mc.sandbox.apiserver import Watch
+from gitops_mc.sandbox.behind import Behind
 from gitops_mc.sandbox.faults import FAULTS, FOREVER, FaultBoard, FaultId, parse_fault
 from gitops_mc.sandbox.virtual import VirtualClock
 from tests.sandbox.platform_world import EDGE, World, config
@@ -147,19 +147,14 @@ def test_a_dark_cluster_may_be_answered_for_by_the_gateway_itself() -> None:
     assert (response.status, response.headers["content-type"]) == (502, "text/html")
 
 
-def test_over_http_the_gateway_passes_tokens_on_and_answers_for_a_dark_cluster() -> None:
+def test_behind_an_http_gateway_tokens_are_the_clients_and_a_dark_cluster_is_answered_for() -> None:
     world = World()
-    server = world.fleet.gateway_servers(world.clock)[EDGE]
+    servers = Behind(world.fleet.servers, lambda inner: world.fleet.faulty(inner, world.clock))
     known = replace(NODES, token=world.fleet.token)
-    watching = replace(known, query=(("watch", "true"),))
-    assert (server.handle(known).status, server.handle(NODES).status) == (200, 401)
-    assert isinstance(server.open_watch(watching), Watch)
+    assert (servers[EDGE].handle(known).status, servers[EDGE].handle(NODES).status) == (200, 401)
     world.faults.set(FaultId.GATEWAY_GONE, cluster=EDGE)
-    assert server.handle(known).status == 504
-    assert world.seconds() == 30
-    refused = server.open_watch(watching)
-    assert isinstance(refused, Response)
-    assert refused.status == 504
+    assert servers[EDGE].handle(known).status == 504
+    assert world.seconds() == servers.timeout
 
 
 def test_latency_is_paid_and_one_beyond_the_time_out_is_a_time_out() -> None:
