@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitops_mc.app.ports import JSON, MERGE_PATCH, Request, Response
-from gitops_mc.sandbox.apiserver import ApiServer
-from gitops_mc.sandbox.apiserver.server import ADMIN_TOKEN
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 
 CONFIGS = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
 NODES = "/api/v1/nodes"

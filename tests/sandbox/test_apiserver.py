@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
-from gitops_mc.sandbox.apiserver import ApiServer, Rule, User
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer, Rule, User
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Where
-from gitops_mc.sandbox.apiserver.server import ADMIN_TOKEN
 from tests.sandbox.apiserver_asking import CONFIGS, NODES, Asking, Time, obj
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -179,6 +178,29 @@ def test_conditions_of_a_node_have_an_owner_each() -> None:
         ("kubelet", "status"),
         ("doctor", "status"),
     }
+
+
+def test_a_strategic_merge_patch_merges_lists_of_built_in_kinds_by_key() -> None:
+    asking = Asking()
+    conditions = [{"type": "Ready", "status": "True", "reason": "a"}, {"type": "Disk", "status": "False"}]
+    asking.ok(
+        "POST", NODES, obj("v1", "Node", "n1", labels={"a": "1"}) | {"status": {"conditions": conditions}}
+    )
+    strategic: dict[str, Any] = {"content_type": "application/strategic-merge-patch+json"}
+    labelled = asking.ok("PATCH", f"{NODES}/n1", {"metadata": {"labels": {"a": None, "b": "2"}}}, **strategic)
+    assert labelled["metadata"]["labels"] == {"b": "2"}
+    news = [
+        {"type": "Ready", "status": "False"},
+        {"type": "Disk", "$patch": "delete"},
+        {"type": "New", "status": "True"},
+    ]
+    patch = {"status": {"$setElementOrder/conditions": [], "conditions": news}}
+    node = asking.ok("PATCH", f"{NODES}/n1/status", patch, **strategic)
+    assert node["status"]["conditions"] == [
+        {"type": "Ready", "status": "False", "reason": "a"},
+        {"type": "New", "status": "True"},
+    ]
+    assert asking.send("PATCH", f"{NODES}/n1", {"spec": {"$retainKeys": []}}, **strategic)[0] == 400
 
 
 def test_a_page_is_gone_after_a_compaction() -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON, MERGE_PATCH, Request, Response
-from gitops_mc.sandbox.apiserver import ApiServer
-from gitops_mc.sandbox.apiserver.server import ADMIN_TOKEN
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 
 TRANSCRIPTS = Path(__file__).parents[1] / "data" / "api-transcripts.jsonl"
 GROUP_PATH = "/apis/machineconfiguration.alauda.io/v1alpha1"

@@ -29,8 +29,9 @@ from gitops_mc.sandbox.apiserver.requests import (
     object_in,
     unsupported_media_type,
 )
-from gitops_mc.sandbox.apiserver.schema import prune, undeclared
+from gitops_mc.sandbox.apiserver.schema import Schema, prune, undeclared
 from gitops_mc.sandbox.apiserver.store import Stored, WriteVerb
+from gitops_mc.sandbox.apiserver.strategic import STRATEGIC_PATCH, strategic_patch
 from gitops_mc.sandbox.apiserver.writing import (
     Writing,
     check_version,
@@ -159,18 +160,22 @@ def _patch(writing: Writing) -> Response:
     content_type = writing.request.content_type.partition(";")[0].strip()
     if content_type == APPLY_PATCH:
         return _apply(writing)
-    if content_type not in _PATCHES:
+    if content_type not in _PATCHES or (content_type == STRATEGIC_PATCH and not writing.resource.built_in):
         raise unsupported_media_type(content_type)
     patch = decoded(writing.request.body)
     live = _existing(writing)
-    body = _PATCHES[content_type](live.obj, patch)
+    body = _PATCHES[content_type](live.obj, patch, writing.resource.schema)
     if not isinstance(body, dict):
         raise bad_request("the patched document is not an object")
     check_identity(body, writing.target)
     return _put_over(writing, live, body, "patch")
 
 
-_PATCHES: Mapping[str, Callable[[Any, Any], Any]] = {MERGE_PATCH: merge_patch, JSON_PATCH: json_patch}
+_PATCHES: Mapping[str, Callable[[Any, Any, Schema], Any]] = {
+    MERGE_PATCH: lambda target, patch, _: merge_patch(target, patch),
+    JSON_PATCH: lambda target, patch, _: json_patch(target, patch),
+    STRATEGIC_PATCH: strategic_patch,
+}
 
 
 def _apply(writing: Writing) -> Response:
