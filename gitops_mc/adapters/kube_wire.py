@@ -56,7 +56,7 @@ class Wire:
 
     def carry(self, call: str, url: str, request: Request, authorization: str, *, timeout: float) -> Response:
         """`call` names the call in errors; `timeout` seconds for connecting, sending and reading, and at most one
-        more silent read. Raises UnreachableError, and ApiError for an answer that is too large.
+        more silent read; looking up the host's name is the resolver's own time. Raises UnreachableError, and ApiError for an answer that is too large.
         """
         from urllib3 import Timeout  # noqa: PLC0415 - comes with the client
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
