@@ -171,6 +171,11 @@ class SandboxFleet:
         with self._lock:
             self._sites[cluster].add_node(name, {WORKER_LABEL: ""} if labels is None else labels)
 
+    def set_phase(self, cluster: str, phase: str) -> None:
+        """What the platform's inventory says of a cluster from now on; `Running` when good."""
+        client = self._sites[GLOBAL_CLUSTER].client("platform", "cluster-transformer")
+        client.merge_status("clusters", cluster, {"phase": phase})
+
     def restart_operator(self, cluster: str) -> None:
         """The cluster's machine-config operator dies and starts again."""
         with self._lock:

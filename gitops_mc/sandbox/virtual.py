@@ -81,7 +81,8 @@ class VirtualWorkers:
     """A Workers port on a virtual clock.
 
     Each job runs at once, in the order of the keys, or in an order drawn from `seed`. Its result is handed out by the
-    first call of `map` that returns at or after the time at which the job ended on its own account.
+    first call of `map` that returns at or after the time at which the job ended on its own account. A call waits for
+    the jobs it has started itself; if it has started none, for the first of those still running.
     """
 
     def __init__(self, clock: VirtualClock, *, seed: int | None = None) -> None:
@@ -94,11 +95,14 @@ class VirtualWorkers:
         keys = sorted(jobs)
         if self._random is not None:
             self._random.shuffle(keys)
-        for key in keys:
-            if key not in self._jobs:
-                self._jobs[key] = _Running(*self._clock.account(jobs[key]))
-        last = max((job.end for job in self._jobs.values()), default=start)
-        until = min(last, start + timedelta(seconds=within))
+        started = [key for key in keys if key not in self._jobs]
+        for key in started:
+            self._jobs[key] = _Running(*self._clock.account(jobs[key]))
+        if started:
+            enough = max(self._jobs[key].end for key in started)
+        else:
+            enough = min((job.end for job in self._jobs.values()), default=start)
+        until = min(enough, start + timedelta(seconds=within))
         if until > start:
             self._clock.wait(until)
         done = sorted(key for key, job in self._jobs.items() if job.end <= self._clock.now())

@@ -256,11 +256,14 @@ def test_an_uninstallation_hangs_on_its_finalizer_while_the_cluster_is_dark() ->
 
 def test_the_inventory_lists_every_cluster_and_marks_the_global_one() -> None:
     spec = replace(BARE, clusters=(replace(BARE.clusters[0], labels={"env": "canary"}),))
-    found = {c["metadata"]["name"]: c for c in World(spec).platform.list_all("clusters")}
+    world = World(spec)
+    found = {c["metadata"]["name"]: c for c in world.platform.list_all("clusters")}
     assert {name: c["status"]["phase"] for name, c in found.items()} == {
         "edge": "Running",
         "global": "Running",
     }
+    world.fleet.set_phase(EDGE, "Failed")
+    assert (world.platform.get("clusters", EDGE) or {})["status"]["phase"] == "Failed"
     assert found["global"]["metadata"]["labels"]["is-global"] == "true"
     assert found["edge"]["metadata"]["labels"]["env"] == "canary"
 

@@ -80,10 +80,18 @@ def test_a_slow_job_is_handed_out_by_a_later_call_and_delays_no_other() -> None:
     assert jobs.seconds() == 2
     assert jobs.workers.running() == {"dark"}
     assert jobs.workers.map(jobs.batch(dark=10, quick=1), within=2) == {"quick": 3}
+    assert jobs.seconds() == 3
     assert jobs.order == ["dark", "quick", "quick"]
     assert jobs.workers.map(jobs.batch(), within=60) == {"dark": 10}
     assert jobs.seconds() == 10
     assert jobs.workers.running() == frozenset()
+
+
+def test_a_call_that_starts_nothing_waits_for_the_first_job_only() -> None:
+    jobs = Jobs()
+    assert jobs.workers.map(jobs.batch(slow=8, slower=20), within=1) == {}
+    assert jobs.workers.map(jobs.batch(), within=60) == {"slow": 8}
+    assert (jobs.seconds(), jobs.workers.running()) == (8, {"slower"})
 
 
 def test_the_world_goes_on_while_the_longest_job_is_waited_for() -> None:
