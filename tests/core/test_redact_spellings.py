@@ -17,7 +17,8 @@ from gitops_mc.core.redact import Redactor, marker
 SECRET = "Pa'ss<&>\"wö\trd\\/?>~\n+ second ÿline ☃ of it"
 RAW = SECRET.encode()
 BASE64 = base64.b64encode(RAW).decode()
-BINARY = bytes([0x80, 0x41, 0xFF, 0xFE, 0x00, 0x9C, 0x27, 0x5C, 0xFB, 0xEF, 0xBE])
+BINARY = bytes([0x80, 0x41, 0xFB, 0xEF, 0xBE, 0xFF, 0xFF, 0xFE, 0x00, 0x9C, 0x27, 0x5C, 0x81])
+"""Whose base64 has `/` wherever a group of three bytes begins, and padding."""
 LONG = bytes(range(33, 127)) * 3
 
 
@@ -80,6 +81,7 @@ BINARY_SPELLINGS = {
     "latin-1": BINARY.decode("latin-1"),
     "python": repr(BINARY)[2:-1],
     "base64": base64.b64encode(BINARY).decode(),
+    "base64-url-safe": base64.urlsafe_b64encode(BINARY).decode(),
     "hex": BINARY.hex(),
 }
 
