@@ -77,11 +77,13 @@ def status_of(body: bytes) -> Status | None:
         return None
     details = value.get("details")
     details = details if isinstance(details, dict) else {}
+    causes = details.get("causes")
+    causes = causes if isinstance(causes, list) else []
     seconds = details.get("retryAfterSeconds")
     return Status(
         reason=str(value.get("reason") or ""),
         message=str(value.get("message") or "")[:_MESSAGE_LIMIT],
-        causes=tuple(_cause(c) for c in details.get("causes") or () if isinstance(c, dict)),
+        causes=tuple(_cause(c) for c in causes if isinstance(c, dict)),
         retry_after=float(seconds) if isinstance(seconds, int | float) and seconds > 0 else None,
     )
 
@@ -252,6 +254,6 @@ def _retry_after(response: Response, status: Status, now: datetime) -> float | N
     if header:
         try:
             return max(0.0, (parsedate_to_datetime(header) - now).total_seconds())
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             pass
     return status.retry_after

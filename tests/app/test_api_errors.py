@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitops_mc.app.api_errors import PatchTests, error_of, object_of, status_of
 from gitops_mc.app.ports import Request, Response
@@ -204,10 +206,56 @@ def test_a_good_status_with_anything_but_an_object_is_no_answer(body: bytes) -> 
 
 
 @pytest.mark.parametrize(
-    "details", [None, [], "x", {"causes": None}, {"causes": ["x", 3]}, {"retryAfterSeconds": "x"}]
+    "details",
+    [None, [], "x", {"causes": None}, {"causes": ["x", 3]}, {"causes": 3}, {"retryAfterSeconds": "x"}],
 )
 def test_a_status_with_odd_details_is_still_read(details: object) -> None:
     body = json.dumps({"kind": "Status", "reason": "Conflict", "details": details}).encode()
     found = status_of(body)
     assert found is not None
     assert (found.reason, found.causes, found.retry_after) == ("Conflict", (), None)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+statuses = st.fixed_dictionaries(
+    {"kind": st.sampled_from(["Status", "Status", "Status", "Pool", 3])},
+    optional={
+        "reason": json_values | st.sampled_from(["Conflict", "AlreadyExists"]),
+        "message": json_values | st.sampled_from([GENERAL, "failed to create typed patch object"]),
+        "details": json_values
+        | st.fixed_dictionaries({"causes": json_values, "retryAfterSeconds": json_values}),
+    },
+)
+bodies = st.binary(max_size=30) | (json_values | statuses).map(lambda v: json.dumps(v).encode())
+
+
+@settings(max_examples=400, derandomize=True, deadline=None)
+@given(
+    code=st.integers(100, 599),
+    body=bodies,
+    headers=st.dictionaries(
+        st.sampled_from(["retry-after", "location", "content-type"]), st.text(max_size=30)
+    ),
+    tests=st.sampled_from(PatchTests),
+)
+def test_whatever_comes_back_it_is_an_object_or_an_error_of_the_tree(
+    code: int, body: bytes, headers: dict[str, str], tests: PatchTests
+) -> None:
+    response = Response(code, body, headers)
+    found = error_of("edge-01", REQUEST, response, NOW, tests)
+    assert found.message.startswith("edge-01: PATCH /apis/x/v1/things/a")
+    try:
+        value = object_of("edge-01", REQUEST, response, "*")
+    except UnreachableError:
+        return
+    assert isinstance(value, dict)
+
+
+@pytest.mark.parametrize("header", ["Thu, 01 Jan 99999999999999999999 00:00:00 GMT", "9" * 400, "-5", "1.5"])
+def test_an_absurd_retry_after_breaks_nothing(header: str) -> None:
+    found = error(Response(429, status(429, "TooManyRequests").body, {"retry-after": header}))
+    assert type(found) is ThrottledError
