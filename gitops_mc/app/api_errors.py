@@ -39,6 +39,7 @@ _CONFLICT_MANAGER = re.compile(r'^conflict with ("(?:[^"\\]|\\.)*")')
 _TYPED_PATCH = "failed to create typed patch object"
 _TEST_FAILED = re.compile(r"\btest(ing value|ing path)?\b.*\bfailed\b", re.IGNORECASE | re.DOTALL)
 _MESSAGE_LIMIT = 2000
+_A_DAY = 86_400
 _CHECK_ADDRESS = (
     "check the gateway's address and the cluster's name; something between here and the API server answered"
 )
@@ -84,7 +85,7 @@ def status_of(body: bytes) -> Status | None:
         reason=str(value.get("reason") or ""),
         message=str(value.get("message") or "")[:_MESSAGE_LIMIT],
         causes=tuple(_cause(c) for c in causes if isinstance(c, dict)),
-        retry_after=float(seconds) if isinstance(seconds, int | float) and seconds > 0 else None,
+        retry_after=float(min(seconds, _A_DAY)) if isinstance(seconds, int | float) and seconds > 0 else None,
     )
 
 

@@ -207,7 +207,16 @@ def test_a_good_status_with_anything_but_an_object_is_no_answer(body: bytes) -> 
 
 @pytest.mark.parametrize(
     "details",
-    [None, [], "x", {"causes": None}, {"causes": ["x", 3]}, {"causes": 3}, {"retryAfterSeconds": "x"}],
+    [
+        None,
+        [],
+        "x",
+        {"causes": None},
+        {"causes": ["x", 3]},
+        {"causes": 3},
+        {"retryAfterSeconds": float("nan")},
+        {"retryAfterSeconds": "x"},
+    ],
 )
 def test_a_status_with_odd_details_is_still_read(details: object) -> None:
     body = json.dumps({"kind": "Status", "reason": "Conflict", "details": details}).encode()
@@ -259,3 +268,7 @@ def test_whatever_comes_back_it_is_an_object_or_an_error_of_the_tree(
 def test_an_absurd_retry_after_breaks_nothing(header: str) -> None:
     found = error(Response(429, status(429, "TooManyRequests").body, {"retry-after": header}))
     assert type(found) is ThrottledError
+
+
+def test_an_absurd_number_of_seconds_in_a_status_is_a_day() -> None:
+    assert error(status(429, "TooManyRequests", retryAfterSeconds=10**400)).retry_after == 86_400
