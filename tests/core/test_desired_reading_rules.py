@@ -29,7 +29,8 @@ def test_the_table_names_exactly_the_ids_that_are_used() -> None:
 
 
 def test_no_id_of_reading_is_one_of_a_rule_as_well() -> None:
-    assert not READING_RULES.keys() & {rule.id for rule in (*RULES, *LIVE_RULES)}
+    rules = {rule.id for rule in RULES} | {rule.id for rule in LIVE_RULES}
+    assert not READING_RULES.keys() & rules
 
 
 def test_the_page_is_made_from_the_table() -> None:
