@@ -194,7 +194,7 @@ def test_each_line_of_a_secret_is_found_alone_as_in_a_diff() -> None:
         "/x.key", {"inline": "-----BEGIN KEY-----\nMIIabcdef012345\nzzzz YYYYxxx!\n-----END KEY-----\n"}
     )
     redactor = Redactor.of(SENSITIVE, [body])
-    assert redactor.redact("-MIIabcdef012345\n+zzzz YYYYxxx!\n") == f"-{marker(15)}\n+{marker(12)}\n"
+    assert redactor.redact("-MIIabcdef012345\n+zzzz YYYYxxx!\n") == f"-{marker(15)}\n+{marker(13)}\n"
 
 
 def test_a_value_or_word_of_a_secret_is_found_alone() -> None:
