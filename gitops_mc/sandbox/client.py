@@ -21,6 +21,7 @@ COLLECTIONS: Mapping[str, str] = MappingProxyType(
         "nodes": "/api/v1/nodes",
         "deployments": f"{_APPS}/deployments",
         "daemonsets": f"{_APPS}/daemonsets",
+        "appreleases": "/apis/operator.alauda.io/v1alpha1/namespaces/cpaas-system/appreleases",
         "machineconfigs": f"{_MACHINE}/machineconfigs",
         "machineconfigpools": f"{_MACHINE}/machineconfigpools",
         "machineconfigurations": f"{_MACHINE}/machineconfigurations",

@@ -6,7 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
@@ -21,6 +21,8 @@ from gitops_mc.core.model import (
     name_of,
     uid_of,
 )
+
+ReleaseState: TypeAlias = Literal["progressing", "ready"]
 
 FINALIZER = "moduleinfo"
 LIFECYCLE_LABEL = "cpaas.io/lifecycle-type"
@@ -155,7 +157,22 @@ def spec_hash(info: JsonObject) -> str:
     return digest_of(info.get("spec") or {})
 
 
-def release(module: str, version: str, state: Literal["progressing", "ready"]) -> JsonObject:
+def app_release(module: str, version: str, state: ReleaseState, at: str) -> JsonObject:
+    """The AppRelease of a module on its cluster; its conditions say why a module is not ready."""
+    ready = state == "ready"
+    told = "all resources are ready" if ready else "waiting for resources to become ready"
+    health = {"type": "Health", "status": "True" if ready else "False", "message": told}
+    sync = {"type": "Sync", "status": "True", "message": f"chart {version} is applied"}
+    return {
+        "apiVersion": "operator.alauda.io/v1alpha1",
+        "kind": "AppRelease",
+        "metadata": {"name": module, "namespace": "cpaas-system"},
+        "spec": {"source": {"charts": [{"name": f"acp/{module}", "targetRevision": version}]}},
+        "status": {"conditions": [{**c, "lastTransitionTime": at} for c in (sync, health)]},
+    }
+
+
+def release(module: str, version: str, state: ReleaseState) -> JsonObject:
     """An entry of status.appReleases."""
     ready = state == "ready"
     return {

@@ -16,6 +16,7 @@ from gitops_mc.sandbox.client import ApiClient, Cache, Touch
 from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
 from gitops_mc.sandbox.moduleinfo import (
     FINALIZER,
+    ReleaseState,
     adopted_body,
     available_versions,
     cluster_of,
@@ -34,6 +35,10 @@ class Site(Protocol):
 
     def deploy(self, module: str, version: str, now: datetime) -> None:
         """Install a module, or bring it to a version."""
+        ...
+
+    def release(self, module: str, version: str, state: ReleaseState, now: datetime) -> None:
+        """Say on the cluster itself, in its AppRelease, how far a module is."""
         ...
 
     def remove(self, module: str) -> None: ...
@@ -145,6 +150,7 @@ class ModuleController:
             self._report(info, {**standing, "blockReasons": [reason]})
             return now + self._options.poll
         self._site(info).deploy(module, version, now)
+        self._site(info).release(module, version, "progressing", now)
         self._report(
             info,
             {
@@ -168,6 +174,7 @@ class ModuleController:
             self._report(info, {"phase": self._phase(info, begun, now), "version": status["version"]})
             return max(due, now + timedelta(seconds=5)) if now >= due else now + timedelta(seconds=5)
         version = status["transitVersion"]
+        self._site(info).release(module, version, "ready", now)
         self._report(
             info,
             {

@@ -12,10 +12,12 @@ from gitops_mc.sandbox.actor import Actor
 from gitops_mc.sandbox.apiserver import ApiServer, User
 from gitops_mc.sandbox.client import ApiClient
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
+from gitops_mc.sandbox.moduleinfo import ReleaseState, app_release
 from gitops_mc.sandbox.nodes.daemon import CONTROL_PLANE_LABEL, NodeDaemon, NodeOptions
 from gitops_mc.sandbox.nodes.machine import Machine
 from gitops_mc.sandbox.operator import components
 from gitops_mc.sandbox.operator.controller import MachineConfigOperator, OperatorOptions
+from gitops_mc.sandbox.operator.pools import stamp
 
 WORKER_LABEL = "node-role.kubernetes.io/worker"
 
@@ -106,7 +108,7 @@ class ClusterSite:
     def deploy(self, module: str, version: str, now: datetime) -> None:
         if module != MACHINE_CONFIG_MODULE or version == self._installed:
             return
-        client = self.client("system:serviceaccount:cpaas-system:sentry", "helm")
+        client = self._platform()
         self.server.install_machine_apis()
         components.deploy(client, version)
         upgraded, first = bool(self._installed), not self._installed
@@ -118,11 +120,24 @@ class ClusterSite:
         if first:
             self._start_controllers()
 
+    def release(self, module: str, version: str, state: ReleaseState, now: datetime) -> None:
+        client = self._platform()
+        body = app_release(module, version, state, stamp(now))
+        if client.get("appreleases", module) is None:
+            client.create("appreleases", body)
+        else:
+            client.merge("appreleases", module, {"spec": body["spec"]})
+        client.merge_status("appreleases", module, body["status"])
+
+    def _platform(self) -> ApiClient:
+        return self.client("system:serviceaccount:cpaas-system:sentry", "helm")
+
     def remove(self, module: str) -> None:
+        self._platform().delete("appreleases", module)
         if module != MACHINE_CONFIG_MODULE or not self._installed:
             return
         self._installed, self.operator = "", None
-        components.undeploy(self.client("system:serviceaccount:cpaas-system:sentry", "helm"))
+        components.undeploy(self._platform())
         for actor in (
             f"{self.spec.name}/{components.CONTROLLER}",
             f"{self.spec.name}/components",

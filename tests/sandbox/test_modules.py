@@ -217,15 +217,22 @@ def test_the_phase_lags() -> None:
     assert only(world)["status"]["phase"] == "Running"
 
 
+def health(world: World) -> str:
+    release = world.edge.get("appreleases", "machine-config") or {}
+    return str(next(c["status"] for c in release["status"]["conditions"] if c["type"] == "Health"))
+
+
 def test_a_stuck_release_stays_in_progress_until_it_is_mended() -> None:
     world = bare()
     stuck = world.faults.set(FaultId.MODULE_STUCK)
     install(world)
     world.run(3600)
     assert only(world)["status"]["phase"] == "Processing"
+    assert health(world) == "False"
     world.faults.clear(stuck)
     world.run(30)
     assert only(world)["status"]["phase"] == "Running"
+    assert health(world) == "True"
 
 
 def test_a_dark_cluster_is_installed_when_it_is_back() -> None:
