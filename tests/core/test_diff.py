@@ -24,6 +24,8 @@ from gitops_mc.core.live import Fact, MachineApis
 from gitops_mc.core.model import (
     ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
+    BRACKET_ANNOTATION,
+    FIELD_MANAGER,
     FLEET_LABEL,
     JsonObject,
     Kind,
@@ -270,6 +272,80 @@ def test_a_change_of_our_own_object_counts_as_changing_a_value_somebody_set(worl
     world.inventory = {}
     (change,) = world.diff(chrony("data:,server%20b")).changes
     assert change.touch is Touch.CHANGES_EXISTING
+
+
+def test_dropping_a_map_that_somebody_wrote_into_is_refused_since_no_conflict_would_stop_it(
+    world: World,
+) -> None:
+    world.roll(chrony())
+    world.merge_patch(CONFIG, NAME, edited("data:,emergency"))
+    without = chrony()
+    del without["spec"]["config"]["storage"]
+    (refused,) = world.diff(without).refusals
+    assert refused.cause is RefusalCause.DRIFTED
+    assert refused.managers == ("kubectl-edit",)
+    assert [f.path for f in refused.fields] == ["spec.config.storage.files[/etc/chrony.conf]"]
+
+
+def test_dropping_a_map_takes_no_addition_of_another_along(world: World) -> None:
+    world.roll(chrony())
+    luks = {"spec": {"config": {"storage": {"luks": [{"name": "data"}]}}}}
+    world.merge_patch(CONFIG, NAME, luks)
+    assert world.diff(chrony()).unchanged == (key(CONFIG, NAME),)
+    without = chrony()
+    del without["spec"]["config"]["storage"]
+    (refused,) = world.diff(without).refusals
+    assert refused.conflicts[0].fields == ("spec.config.storage.luks",)
+
+
+def test_dropping_an_entry_whose_actions_somebody_changed_is_refused(world: World) -> None:
+    world.roll(policy("/etc/a", "/etc/b"))
+    entries = policy("/etc/a", "/etc/b", action="Reboot")["spec"]["nodeDisruptionPolicy"]["files"]
+    changed = [entries[0], policy("/etc/b")["spec"]["nodeDisruptionPolicy"]["files"][0]]
+    world.merge_patch(POLICY, "cluster", {"spec": {"nodeDisruptionPolicy": {"files": changed}}})
+    (refused,) = world.diff(policy("/etc/b")).refusals
+    assert refused.cause is RefusalCause.DRIFTED
+
+
+def test_pausing_a_pool_for_a_step_is_no_drift_and_no_conflict(world: World) -> None:
+    world.roll(pool())
+    bracket = {"metadata": {"annotations": {BRACKET_ANNOTATION: "{}"}}, "spec": {"paused": True}}
+    world.merge_patch(POOL, "infra", bracket, manager=FIELD_MANAGER)
+    assert world.diff(pool()).unchanged == (key(POOL, "infra"),)
+    assert world.diff(pool(paused=False)).unchanged == (key(POOL, "infra"),)
+    (change,) = world.roll(pool(maxUnavailable=2)).changes
+    assert isinstance(change, Update)
+    assert world.get(POOL, "infra")["spec"]["paused"] is True
+
+
+def test_a_pool_that_is_paused_otherwise_than_its_manifest_says_is_told(world: World) -> None:
+    world.roll(pool(paused=True))
+    (drift,) = world.diff(pool(paused=True)).drifts
+    assert [(f.path, f.before) for f in drift.fields] == [("spec.paused", True)]
+
+
+def test_a_null_in_a_manifest_takes_nothing_from_anybody(world: World) -> None:
+    world.apply(pool(maxUnavailable=2), manager="operator")
+    body = {
+        **pool(),
+        "spec": {"maxUnavailable": None, "machineConfigSelector": pool()["spec"]["machineConfigSelector"]},
+    }
+    (change,) = world.roll(body).changes
+    assert isinstance(change, Adopt)
+    assert world.get(POOL, "infra")["spec"]["maxUnavailable"] == 2
+
+
+def test_a_crash_after_the_union_leads_on_to_the_final_list_even_with_lost_memory(world: World) -> None:
+    world.roll(policy("/etc/a", "/etc/b"))
+    (change,) = world.diff(policy("/etc/b")).changes
+    assert isinstance(change, Update)
+    assert change.union_body is not None
+    world.apply(change.union_body)
+    world.inventory = {}
+    (rest,) = world.roll(policy("/etc/b")).changes
+    assert isinstance(rest, Update)
+    files = world.get(POLICY, "cluster")["spec"]["nodeDisruptionPolicy"]["files"]
+    assert [entry["path"] for entry in files] == ["/etc/b"]
 
 
 # ------------------------------------------------------------------------------------------ conflicts and adoption

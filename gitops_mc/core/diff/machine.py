@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TypeAlias
 
 from gitops_mc.core.diff.case import Case, Fleet, Unchanged
@@ -10,6 +11,7 @@ from gitops_mc.core.diff.changes import (
     Adopt,
     Create,
     Drift,
+    FieldChange,
     Ownership,
     RefusalCause,
     Refused,
@@ -17,15 +19,17 @@ from gitops_mc.core.diff.changes import (
 )
 from gitops_mc.core.diff.comparison import compare_object, turned
 from gitops_mc.core.diff.digests import applied_digest
-from gitops_mc.core.diff.paths import Path, item_of, shown, value_at, with_value, without_nulls
+from gitops_mc.core.diff.paths import PAUSED, Path, item_of, shown, value_at, with_value, without_nulls
 from gitops_mc.core.ignition import keep_live_encoding
 from gitops_mc.core.model import (
     ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
+    BRACKET_ANNOTATION,
     FLEET_LABEL,
     JsonObject,
     Kind,
     Manifest,
+    annotations_of,
     is_protected_config,
     labels_of,
     metadata,
@@ -97,11 +101,26 @@ def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift:
 def _as_written(case: Case) -> Drift | Unchanged:
     """Git says what we wrote last: nothing is written, whatever has become of it."""
     if not case.drifted and case.compared.equal:
-        return Unchanged(case.key)
+        return _paused_otherwise(case) or Unchanged(case.key)
     fields = turned(case.compared.fields())
     lost = [path for path in case.compared.wanted if not case.compared.owners.we_own(path)]
     managers = case.compared.owners.among([*lost, *case.compared.differing])
     return Drift(case.key, fields, managers, _drift_reason(case, managers, lost))
+
+
+def _paused_otherwise(case: Case) -> Drift | None:
+    """A pool whose manifest sets `paused`, which no apply carries: told while it differs and nobody is rolling it."""
+    wanted, standing = value_at(case.manifest.body, PAUSED), value_at(case.live, PAUSED)
+    unset = case.key.kind is not Kind.MACHINE_CONFIG_POOL or wanted in (ABSENT, None)
+    if unset or BRACKET_ANNOTATION in annotations_of(case.live) or (wanted is True) == (standing is True):
+        return None
+    reason = (
+        f"Git says paused: {json.dumps(wanted)}, the cluster does not; "
+        "it takes effect at the end of the next step that pauses and releases the pool"
+    )
+    return Drift(
+        case.key, (FieldChange(shown(PAUSED), wanted, standing),), case.compared.owners.of(PAUSED), reason
+    )
 
 
 def _drift_reason(case: Case, managers: tuple[str, ...], lost: list[Path]) -> str:
