@@ -22,6 +22,7 @@ from gitops_mc.core.diff import (
 )
 from gitops_mc.core.live import LiveCluster, MachineApis, objects, unread
 from gitops_mc.core.model import (
+    ADOPT_ANNOTATION,
     CLUSTER_LABEL,
     FIELD_MANAGER,
     MODULE_LABEL,
@@ -40,9 +41,11 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.sandbox.apiserver import ApiServer
 from gitops_mc.sandbox.apiserver.server import ADMIN_TOKEN
+from tests.core.machine_configs import file, machine_config
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 CLUSTER = "edge-01"
+NAME = "50-worker-chrony"
 FLEET = "factory"
 
 
@@ -221,3 +224,16 @@ def module(name: str = "logcenter", version: str = "v4.1.0", **spec: Any) -> Jso
         },
         "spec": {"version": version, **spec},
     }
+
+
+def chrony(source: str = "data:,server%20a", *arguments: str, **annotations: str) -> JsonObject:
+    """MachineConfig `50-worker-chrony` with one file."""
+    body = machine_config(NAME, files=[file("/etc/chrony.conf", source)], kernel_arguments=arguments)
+    if annotations:
+        body["metadata"]["annotations"] = {ADOPT_ANNOTATION: annotations["adopt_from"]}
+    return body
+
+
+def edited(source: str) -> JsonObject:
+    """A merge patch that puts another file into it."""
+    return {"spec": {"config": {"storage": {"files": [file("/etc/chrony.conf", source)]}}}}
