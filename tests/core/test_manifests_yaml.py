@@ -79,6 +79,11 @@ def test_a_file_is_read_as_kubectl_reads_it_or_refused_as_kubectl_refuses_it(cas
         assert [document.value for document in read.documents] == case["objects"]
 
 
+@pytest.mark.parametrize("text", ["é", "a", "gA==", "a GVsbG8"])
+def test_binary_that_is_no_text_is_a_flaw(text: str) -> None:
+    assert one_flaw(f"a: !!binary {text}\n").rule == "yaml-scalar"
+
+
 def test_utf_16_with_a_byte_order_mark_is_read() -> None:
     text = "a: 1\n---\nb: é\n"
     assert values(text.encode("utf-16")) == [{"a": 1}, {"b": "é"}]

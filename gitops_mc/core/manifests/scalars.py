@@ -7,7 +7,6 @@ The rules below are go-yaml's `resolve`, checked against kubectl 1.32 and 1.37. 
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from decimal import Decimal
 from typing import Final, TypeAlias
@@ -121,7 +120,7 @@ def _float(plain: str, text: str) -> Scalar:
 def _binary(text: str) -> str:
     try:
         return base64.b64decode("".join(text.split()), validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise ScalarError("the !!binary value is not base64 of UTF-8 text, and JSON has no bytes") from error
 
 
