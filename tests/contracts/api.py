@@ -51,7 +51,7 @@ class Answer:
 def path_of(plural: str, name: str = "", subresource: str = "") -> str:
     api_version, _ = KINDS[plural]
     root = "api" if "/" not in api_version else "apis"
-    return "/".join(filter(None, ("", root, api_version, plural, name, subresource))).replace("//", "/")
+    return "/" + "/".join(filter(None, (root, api_version, plural, name, subresource)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,21 @@
 """The API contract: what the product relies on when it talks to a Kubernetes API server.
 
 The tests ask through the Transport port alone, so that they say the same of the embedded server and of a real one
-behind the platform's gateway. The fixture below decides which: today it yields the embedded one. Each test makes its
-own names, so that none depends on what another left behind.
+behind the platform's gateway. The fixture below decides which: today the embedded one, carried in both ways there are.
+Each test makes its own names, so that none depends on what another left behind.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 import pytest
 
+from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.app.ports import Transport
 from gitops_mc.sandbox.apiserver import ApiServer, Rule, User
+from gitops_mc.sandbox.gateway import start
 from gitops_mc.sandbox.transport import DirectTransport
 from tests.contracts.api import EDGE, Api
 
@@ -30,27 +33,47 @@ def _embedded() -> ApiServer:
     return server
 
 
-@pytest.fixture(scope="session")
-def servers() -> dict[str, ApiServer]:
-    return {EDGE: _embedded()}
+@pytest.fixture(scope="session", params=["in-process", "over-http"])
+def transport_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Callable[[str], Transport]]:
+    """A transport for a token: straight into the server, or through the gateway by the product's own adapter."""
+    servers = {EDGE: _embedded()}
+    if request.param == "in-process":
+        yield lambda token: DirectTransport(servers, token)
+        return
+    gateway = start(servers)
+    folder = tmp_path_factory.mktemp("tokens")
+    made: dict[str, GatewayTransport] = {}
+
+    def over_http(token: str) -> Transport:
+        if token not in made:
+            (folder / token).write_text(token)
+            made[token] = GatewayTransport(gateway.url, folder / token)
+        return made[token]
+
+    yield over_http
+    for transport in made.values():
+        transport.close()
+    gateway.stop()
 
 
 @pytest.fixture
-def transport(servers: dict[str, ApiServer]) -> Transport:
+def transport(transport_of: Callable[[str], Transport]) -> Transport:
     """A transport with every right."""
-    return DirectTransport(servers, ADMIN)
+    return transport_of(ADMIN)
 
 
 @pytest.fixture
-def reader(servers: dict[str, ApiServer]) -> Transport:
+def reader(transport_of: Callable[[str], Transport]) -> Transport:
     """A transport that may read and nothing else."""
-    return DirectTransport(servers, READER)
+    return transport_of(READER)
 
 
 @pytest.fixture
-def stranger(servers: dict[str, ApiServer]) -> Transport:
+def stranger(transport_of: Callable[[str], Transport]) -> Transport:
     """A transport with a token that nobody knows."""
-    return DirectTransport(servers, "contract-nobody")
+    return transport_of("contract-nobody")
 
 
 @pytest.fixture

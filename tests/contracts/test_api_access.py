@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gitops_mc.app.ports import Request, Transport
-from gitops_mc.core.errors import UnreachableError
 from tests.contracts.api import Api
 
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
@@ -76,8 +73,3 @@ def test_a_body_that_is_no_json_is_a_bad_request(transport: Transport, api: Api)
     path = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
     request = Request("POST", path, body=b"{nonsense")
     assert transport.send(api.cluster, request, timeout=10).status == 400
-
-
-def test_a_cluster_that_the_gateway_does_not_know_is_unreachable(transport: Transport) -> None:
-    with pytest.raises(UnreachableError, match="edge-99"):
-        transport.send("edge-99", Request("GET", "/version"), timeout=10)

@@ -47,6 +47,8 @@ _VERBS: Mapping[tuple[str, str], str] = {
 def target_of(path: str) -> Target:
     """Raises 404 for a path that no served kind has."""
     parts = [part for part in path.split("/") if part]
+    if not path.startswith("/"):
+        raise path_not_found()
     if len(parts) >= 3 and parts[0] == "api":
         api_version, rest = parts[1], parts[2:]
     elif len(parts) >= 4 and parts[0] == "apis":
