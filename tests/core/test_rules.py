@@ -313,3 +313,13 @@ def test_no_body_whatever_its_shape_makes_a_rule_fail(kind: Kind, spec: Any, lab
     facts = {"pools": {"x": body}, "catalog": {"ModuleConfig/x": body}}
     problems = [*check(cluster, DEFAULT_POLICY), *check_with_facts(cluster, DEFAULT_POLICY, live_of(facts))]
     assert all(isinstance(p, Problem) and p.severity in Severity for p in problems)
+
+
+def test_a_slip_of_the_pen_is_told_with_the_name_that_was_meant() -> None:
+    bodies = [
+        pool({"name": "worker", "maxUnavailabel": 1}),
+        machine_config({"config": {"storage": {"file": []}}}),
+    ]
+    found = {p.rule: p.hint for p in check(cluster_of([manifest(body) for body in bodies]), DEFAULT_POLICY)}
+    assert found["field-unknown"] == "did you mean maxUnavailable?"
+    assert found["ignition-field"] == "did you mean files?"

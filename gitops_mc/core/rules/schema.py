@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -90,11 +91,12 @@ def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape
                 yield value[key], inner, (*path, key)
 
 
-def _undeclared(value: Any, shape: Shape, path: Path) -> Iterator[Path]:
+def _undeclared(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    """Fields outside the schema, each with the names that are declared beside it."""
     if isinstance(shape, MappingProxyType) and isinstance(value, dict):
         for key in value:
             if key not in shape:
-                yield (*path, key)
+                yield (*path, key), tuple(shape)
     for child, inner, where in _children(value, shape, path):
         yield from _undeclared(child, inner, where)
 
@@ -124,11 +126,12 @@ def unknown_fields(body: JsonObject) -> Found:
     shape = _spec_shape(body)
     if shape is None:
         return
-    for path in _undeclared(body.get("spec"), shape, ("spec",)):
+    for path, known in _undeclared(body.get("spec"), shape, ("spec",)):
+        close = get_close_matches(str(path[-1]), known, n=1)
         yield (
             path,
             f".{dotted(path)}: field not declared in schema",
-            "remove the field or correct its name; the server refuses the whole object for it",
+            f"did you mean {close[0]}?" if close else f"the schema declares {', '.join(known)}",
         )
 
 

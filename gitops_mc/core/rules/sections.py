@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from gitops_mc.core.model import ROLE_LABEL, JsonObject, dotted, is_protected_config, name_of
@@ -109,10 +110,11 @@ def unknown_ignition_fields(body: JsonObject) -> Found:
 def _unknown(path: Path, value: JsonObject, known: frozenset[str]) -> Found:
     for key in value:
         if key not in known:
+            close = get_close_matches(key, sorted(known), n=1)
             yield (
                 (*path, key),
                 f"{key} is no field of Ignition 3.4 at this place, so it is ignored without a word",
-                f"known here: {', '.join(sorted(known))}",
+                f"did you mean {close[0]}?" if close else f"known here: {', '.join(sorted(known))}",
             )
 
 
