@@ -62,7 +62,11 @@ def simple_fleet(
 
 
 class SandboxFleet:
-    """The fleet. `now` is the clock's; `step` runs what is due and answers when it is to be called next."""
+    """The fleet. `now` is the clock's; `step` runs what is due and answers when it is to be called next.
+
+    It begins with everything preinstalled in place: that was set up in the quarter of an hour before, by the same actors
+    in the same way. Faults already on the board that have no start hold for that time, too.
+    """
 
     def __init__(
         self,

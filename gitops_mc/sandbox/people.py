@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 
-from gitops_mc.core.model import JsonObject, metadata, name_of
+from gitops_mc.core.model import JsonObject, annotations_of, metadata, name_of
 from gitops_mc.sandbox.client import ApiClient, Handler, Touch
 from gitops_mc.sandbox.faults import FOREVER
 
@@ -48,17 +48,33 @@ class Person:
         return self._edit.merge(resource, name, patch)
 
     def apply(self, resource: str, body: JsonObject) -> JsonObject:
-        """`kubectl apply`, client side: creates, or patches what differs, and notes what was applied."""
+        """`kubectl apply`, client side: creates, or patches, notes what was applied, and removes what it applied before
+        and no longer says.
+        """
         noted = json.dumps(body, sort_keys=True) + "\n"
         meta = metadata(body)
         notes = {**(meta.get("annotations") or {}), _LAST_APPLIED: noted}
         written = {**body, "metadata": {**meta, "annotations": notes}}
-        if self._apply.get(resource, name_of(body)) is None:
+        live = self._apply.get(resource, name_of(body))
+        if live is None:
             return self._apply.create(resource, written)
-        return self._apply.merge(resource, name_of(body), written)
+        before = json.loads(annotations_of(live).get(_LAST_APPLIED, "{}"))
+        return self._apply.merge(resource, name_of(body), _dropping(before, written))
 
     def delete(self, resource: str, name: str) -> None:
         self._edit.delete(resource, name)
+
+
+def _dropping(before: JsonObject, body: JsonObject) -> JsonObject:
+    """A merge patch that sets a body and removes what only the former one had."""
+    patch: JsonObject = {key: None for key in before if key not in body}
+    for key, value in body.items():
+        former = before.get(key)
+        if isinstance(value, dict) and isinstance(former, dict):
+            patch[key] = _dropping(former, value)
+        else:
+            patch[key] = value
+    return patch
 
 
 class Agenda:

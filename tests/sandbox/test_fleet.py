@@ -3,15 +3,19 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 
+from gitops_mc.app.ports import Request, Response
+from gitops_mc.core.errors import UnreachableError
 from gitops_mc.sandbox.client import Touch
 from gitops_mc.sandbox.faults import FaultId
-from gitops_mc.sandbox.fleet import simple_fleet
+from gitops_mc.sandbox.fleet import SandboxFleet, simple_fleet
 from gitops_mc.sandbox.running import run_in_thread
-from gitops_mc.sandbox.virtual import VirtualClock
+from gitops_mc.sandbox.virtual import VirtualClock, VirtualWorkers
 from tests.sandbox.platform_world import EDGE, World, config
 
 UNIT = config("50-worker-unit", units={"a.service": "[Unit]"})
+POOLS = Request("GET", "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigpools")
 NAMES = [f"edge-{n}" for n in range(10)]
 
 
@@ -110,8 +114,30 @@ def test_kubectl_leaves_its_manager_and_what_it_applied() -> None:
     made = world.edge.apply("machineconfigs", UNIT)
     assert [m["manager"] for m in made["metadata"]["managedFields"]] == ["kubectl-client-side-apply"]
     assert "kubectl.kubernetes.io/last-applied-configuration" in made["metadata"]["annotations"]
+    again = world.edge.apply("machineconfigs", config("50-worker-unit", files={"/a": "1"}))
+    assert set(again["spec"]["config"]) == {"ignition", "storage"}
     edited = world.edge.edit("machineconfigs", "50-worker-unit", {"spec": {"kernelArguments": ["a"]}})
     assert "kubectl-edit" in {m["manager"] for m in edited["metadata"]["managedFields"]}
+
+
+def test_a_dark_cluster_delays_no_other() -> None:
+    clock = VirtualClock()
+    fleet = SandboxFleet(simple_fleet("dark", "good"), clock.now, seed=1)
+    clock.drive(fleet)
+    transport, workers = fleet.transport(clock), VirtualWorkers(clock)
+    fleet.faults.set(FaultId.GATEWAY_GONE, cluster="dark")
+    fleet.person("good").apply("machineconfigs", UNIT)
+    jobs = {name: partial(transport.send, name, POOLS, timeout=10) for name in ("dark", "good")}
+    start, answers = clock.now(), []
+    while clock.now() < start + timedelta(minutes=10):
+        answers.append(workers.map(jobs, within=2))
+        clock.wait_for(2)
+    good = [answer["good"] for answer in answers]
+    assert all(isinstance(response, Response) for response in good)
+    dark = [answer["dark"] for answer in answers if "dark" in answer]
+    assert all(isinstance(error, UnreachableError) for error in dark)
+    assert len(good) > 3 * len(dark) > 0
+    assert sum(fleet.reboots().values()) == 2
 
 
 class SteppedClock(VirtualClock):

@@ -165,8 +165,6 @@ def test_a_fleet_reboots_as_often_as_forecast(seed: int) -> None:
         after = merge(tuple(configs.values()), ForecastOrder.ALPHABETICAL)
         policy = world.edge.get("machineconfigurations", "cluster")
         forecast += disruption_of(before, after, policy_of(policy)).reboot
-        if world.edge.get("machineconfigs", name) is not None:
-            world.edge.delete("machineconfigs", name)
         world.edge.apply("machineconfigs", changed)
         world.run(1800)
         assert world.condition("Updated") == "True", step

@@ -16,7 +16,7 @@ from gitops_mc.sandbox.client import ApiClient, Cache, Touch
 from gitops_mc.sandbox.faults import FOREVER
 from gitops_mc.sandbox.operator.merging import IGNITION_VERSION
 from gitops_mc.sandbox.operator.policy import SHIPPED_SPEC
-from gitops_mc.sandbox.operator.pools import view
+from gitops_mc.sandbox.operator.pools import is_ready
 
 CONTROLLER = "machine-config-controller"
 DAEMON = "machine-config-daemon"
@@ -136,8 +136,8 @@ class ComponentController:
         self._caches[touch.resource].touch(touch.name)
 
     def step(self, now: datetime) -> datetime:
-        nodes = [view(n) for n in self._caches["nodes"].objects()]
-        ready = sum(n.ready for n in nodes)
+        nodes = self._caches["nodes"].objects()
+        ready = sum(map(is_ready, nodes))
         due = FOREVER
         for resource, counts in (
             (

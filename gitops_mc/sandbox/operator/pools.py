@@ -68,9 +68,13 @@ class NodeView:
         return self.settled and self.current == target
 
 
+def is_ready(node: JsonObject) -> bool:
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+
+
 def view(node: JsonObject) -> NodeView:
     notes, labels = annotations_of(node), labels_of(node)
-    conditions = (node.get("status") or {}).get("conditions") or ()
     return NodeView(
         name=name_of(node),
         labels=labels,
@@ -78,7 +82,7 @@ def view(node: JsonObject) -> NodeView:
         desired=notes.get(DESIRED, ""),
         state=notes.get(STATE, ""),
         reason=notes.get(REASON, ""),
-        ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
+        ready=is_ready(node),
         schedulable=not (node.get("spec") or {}).get("unschedulable", False),
         age_key=(
             labels.get(ZONE_LABEL, ""),
