@@ -70,6 +70,10 @@ HOLDERS: dict[str, JsonObject] = {
     "file-append": config(
         storage={"files": [{"path": "/etc/kubernetes/a", "append": [{"source": data_url(SECRET.encode())}]}]}
     ),
+    "unit-as-file": with_file(
+        "/etc/systemd/system/registry-login.service.d/10-token.conf",
+        {"source": data_url(f"[Service]\nEnvironment=TOKEN={SECRET}\n".encode())},
+    ),
     "unit": with_unit(
         "registry-login.service", contents=f"[Service]\nExecStart=/bin/login --token {SECRET}\n"
     ),
@@ -181,10 +185,22 @@ def test_what_is_not_sensitive_is_shown_as_it_is() -> None:
     assert [redactor.hide(body) for body in bodies] == bodies
 
 
+SEEN = {
+    "/etc/kubernetes/a/b": True,
+    "/etc//kubernetes/a": True,
+    "/a/tls.key": True,
+    "/etc/hosts": False,
+    "/etc/systemd/system/vpn-1.service": True,
+    "/etc/systemd/system/vpn-1.service.d/x.conf": True,
+    "/etc/systemd/system/chronyd.service": False,
+    "/etc/vpn-1.service": False,
+}
+
+
 def test_paths_and_units_are_matched_by_glob() -> None:
     redactor = Redactor(SENSITIVE)
-    seen = {p: redactor.is_sensitive_file(p) for p in ("/etc/kubernetes/a/b", "/a/tls.key", "/etc/hosts")}
-    assert seen == {"/etc/kubernetes/a/b": True, "/a/tls.key": True, "/etc/hosts": False}
+    seen = {p: redactor.is_sensitive_file(p) for p in SEEN}
+    assert seen == SEEN
     assert redactor.is_sensitive_unit("vpn-2.service")
     assert not redactor.is_sensitive_unit("chronyd.service")
 

@@ -189,7 +189,7 @@ def test_ids_are_unique_and_sentences_are_sentences() -> None:
 
 
 def test_the_page_of_rules_is_current() -> None:
-    assert (ROOT / "docs" / "rules.md").read_text() == rules_page()
+    assert (ROOT / "docs" / "rules.md").read_text() == rules_page(), "see gitops_mc/core/rules/page.py"
 
 
 def test_a_problem_stands_at_the_nearest_place_that_is_known() -> None:

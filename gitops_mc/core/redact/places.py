@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -18,6 +19,7 @@ Path: TypeAlias = tuple[str | int, ...]
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """A copy of a whole earlier version of the object, written by `kubectl apply`."""
 
+_UNIT_FILE = re.compile(r"/(etc|run|usr/lib)/systemd/system/(?P<name>[^/]+?)(\.d/[^/]+)?$")
 _CONFIG: Path = ("spec", "config")
 
 
@@ -37,9 +39,12 @@ def marker(size: int) -> str:
 
 
 def is_sensitive_file(sensitive: Sensitive, path: str) -> bool:
-    return path_matches(path, sensitive.paths) or path_matches(
-        posixpath.normpath(path).replace("//", "/"), sensitive.paths
-    )
+    """Whether a glob covers the path, as written or normalised, or it is the file or a drop-in of a sensitive unit."""
+    normal = posixpath.normpath(path).replace("//", "/")
+    if path_matches(path, sensitive.paths) or path_matches(normal, sensitive.paths):
+        return True
+    unit = _UNIT_FILE.match(normal)
+    return unit is not None and is_sensitive_unit(sensitive, unit["name"])
 
 
 def is_sensitive_unit(sensitive: Sensitive, name: str) -> bool:

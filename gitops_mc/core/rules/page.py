@@ -1,4 +1,7 @@
-"""docs/rules.md, made from the table."""
+"""docs/rules.md, made from the table.
+
+To write it anew: `python -c "from gitops_mc.core.rules import rules_page as p; print(p(), end='')" > docs/rules.md`.
+"""
 
 from __future__ import annotations
 
