@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.ignition import (
     MAX_SPEC_BYTES,
+    Effective,
     Entry,
     EntryKind,
     MergeOrder,
@@ -107,23 +108,26 @@ def overridden(facts: DesiredFacts) -> Iterator[Hit]:
 def order_dependent(facts: DesiredFacts) -> Iterator[Hit]:
     for view in facts.pools:
         for mismatch in compare(view.by_name, view.role_first):
-            entry = mismatch.entry
-            first = view.by_name.entries.get(entry)
-            second = view.role_first.entries.get(entry)
-            owner = first.owner if first else view.by_name.kernel_arguments[-1].owner
-            says = (
-                f"by name {first.owner} decides, with role worker first {second.owner}"
-                if first and second
-                else ""
+            by_name, role_first = (
+                _decider(merged, mismatch.entry) for merged in (view.by_name, view.role_first)
             )
-            manifest = _named(view, owner)
+            manifest = _named(view, by_name)
+            says = f": by name {by_name} decides, with role worker first {role_first}"
             yield Hit(
                 manifest,
-                _where(manifest.body, entry),
-                f"pool {view.pool}: the result for {entry} depends on the merge order of the cluster's operator"
-                + (f": {says}" if says else ""),
+                _where(manifest.body, mismatch.entry),
+                f"pool {view.pool}: the result for {mismatch.entry} depends on the merge order of the cluster's operator"
+                + (says if by_name != role_first else ""),
                 "rename the configs so that both orders agree",
             )
+
+
+def _decider(merged: Effective, entry: Entry) -> str:
+    """The config that has the last word on an entry; on kernel arguments, the one whose argument comes last."""
+    found = merged.entries.get(entry)
+    if found is not None:
+        return found.owner
+    return merged.kernel_arguments[-1].owner if merged.kernel_arguments else merged.configs[-1]
 
 
 def _named(view: PoolView, name: str) -> Manifest:
