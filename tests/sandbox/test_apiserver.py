@@ -253,6 +253,23 @@ def test_a_map_of_which_the_last_applied_key_goes_stays_behind_empty() -> None:
     assert left["spec"] == {"config": {}}
 
 
+def test_an_apply_that_says_nothing_owns_nothing() -> None:
+    asking = Asking()
+    body = obj(MACHINE, "MachineConfig", "a")
+    query = {"fieldManager": "gitops-mc"}
+    made = asking.ok("PATCH", f"{CONFIGS}/a", body, content_type=APPLY_PATCH, query=query)
+    assert "managedFields" not in made["metadata"]
+
+
+def test_true_in_the_place_of_one_is_a_change() -> None:
+    asking = Asking()
+    made = asking.config("a", {"x": {"y": 1}})
+    changed = asking.merge(f"{CONFIGS}/a", {"spec": {"config": {"x": {"y": True}}}}, fieldManager="hand")
+    assert changed["spec"]["config"]["x"]["y"] is True
+    assert changed["metadata"]["generation"] == made["metadata"]["generation"] + 1
+    assert "hand" in {e["manager"] for e in changed["metadata"]["managedFields"]}
+
+
 def test_a_patch_leaves_what_was_answered_before_as_it_was() -> None:
     asking = Asking()
     asking.config("a", {"list": [1, 2]}, annotations={"k": "v"})

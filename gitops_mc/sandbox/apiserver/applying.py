@@ -66,8 +66,8 @@ def applied(body: bytes, resource: Resource, namespace: str) -> dict[str, Any]:
 
 def after_first_apply(body: dict[str, Any], schema: Schema, actor: Actor, ignore: str) -> Managers:
     """Ownership of an object that an apply creates."""
-    mine = _without(field_set(ownable(body), schema), ignore)
-    return {actor.key("Apply"): Owned(stripped(mine), actor.time)} if mine else {}
+    mine = _without(stripped(field_set(ownable(body), schema)), ignore)
+    return {actor.key("Apply"): Owned(mine, actor.time)} if mine else {}
 
 
 def _without(fields: Node, ignore: str) -> Node:
@@ -114,7 +114,7 @@ def _fields(managers: Managers) -> dict[ManagerKey, Node]:
 
 
 def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """The merged fields back in an object with the live one's identity; empty metadata and nulls where none may stand are dropped."""
+    """The merged fields back in an object with the live one's identity. Empty metadata and nulls are dropped."""
     metadata = {k: v for k, v in live["metadata"].items() if k not in OWNABLE_METADATA}
     metadata |= {k: v for k, v in (merged.get("metadata") or {}).items() if v}
     rest = {k: v for k, v in merged.items() if k != "metadata" and v is not None}

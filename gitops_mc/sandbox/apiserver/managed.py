@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from gitops_mc.sandbox.apiserver.equality import same
 from gitops_mc.sandbox.apiserver.fieldsets import Node, decode, difference, encode, union
 from gitops_mc.sandbox.apiserver.schema import Schema
 from gitops_mc.sandbox.apiserver.typed import compare
@@ -133,7 +134,7 @@ def sent(body: dict[str, Any], live: dict[str, Any], owners: Managers, subresour
 
 def same_but_times(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Whether a write would change nothing but the times in managedFields: then it is not persisted."""
-    if any(old.get(key) != new.get(key) for key in {*old, *new} - {"metadata"}):
+    if not all(same(old.get(key), new.get(key)) for key in {*old, *new} - {"metadata"}):
         return False
     before, after = old["metadata"], new["metadata"]
     if any(before.get(key) != after.get(key) for key in {*before, *after} - {"managedFields"}):

@@ -6,6 +6,7 @@ import hashlib
 from typing import Any
 
 from gitops_mc.sandbox.apiserver import managed
+from gitops_mc.sandbox.apiserver.equality import same
 from gitops_mc.sandbox.apiserver.resources import Generation, Resource
 from gitops_mc.sandbox.apiserver.schema import prune
 from gitops_mc.sandbox.apiserver.writing import Writing
@@ -91,6 +92,6 @@ def _generation_moves(resource: Resource, old: dict[str, Any], new: dict[str, An
     if resource.generation is Generation.NEVER:
         return False
     if resource.generation is Generation.SPEC:
-        return bool(old.get("spec") != new.get("spec"))
+        return not same(old.get("spec"), new.get("spec"))
     skipped = ("metadata", "status") if resource.has_status else ("metadata",)
-    return any(old.get(key) != new.get(key) for key in {*old, *new}.difference(skipped))
+    return not all(same(old.get(key), new.get(key)) for key in {*old, *new}.difference(skipped))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request
+from gitops_mc.sandbox.apiserver.equality import same
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
@@ -130,17 +131,6 @@ def _test(target: Any, operation: dict[str, Any]) -> Any:
     if not same(found, operation.get("value")):
         raise _refused()
     return target
-
-
-def same(left: Any, right: Any) -> bool:
-    """JSON equality: Python's, but for true and 1."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right)
 
 
 def _move(target: Any, operation: dict[str, Any]) -> Any:

@@ -38,7 +38,7 @@ class ApiServer:
     Everything is deterministic: resourceVersions and uids come from counters and names, time from `now`. Built-in
     kinds are schemaless but for the lists that merge by key (conditions, containers, addresses ...): every field is
     accepted, ownership follows the structure, and only machine and module kinds are validated. Simpler than a real
-    server: deletion ignores grace periods, deleting a namespace leaves its objects, there is no Table output.
+    server: deletion ignores grace periods and owners, deleting a namespace leaves its objects, there is no Table output.
     """
 
     def __init__(

@@ -57,6 +57,10 @@ class Stored:
             self._item = encode({k: v for k, v in self.obj.items() if k not in ("apiVersion", "kind")})
         return self._item
 
+    def forget_bytes(self) -> None:
+        """When a newer version takes its place: the bytes can be made again, should a watch still ask for them."""
+        self._body = self._item = self._partial = None
+
     def partial(self) -> bytes:
         if self._partial is None:
             self._partial = encode(partial(self.obj))
@@ -119,7 +123,9 @@ class Table:
         return self._objects.get(key)
 
     def put(self, key: Key, stored: Stored) -> None:
-        if key not in self._objects:
+        if key in self._objects:
+            self._objects[key].forget_bytes()
+        else:
             insort(self._keys, key)
         self._objects[key] = stored
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
+from gitops_mc.sandbox.apiserver.equality import same
 from gitops_mc.sandbox.apiserver.fieldsets import MEMBER, SELF, Node, union
 from gitops_mc.sandbox.apiserver.schema import ANY, Schema
 
@@ -145,7 +146,7 @@ _NOTHING: Changes = ({}, {}, {})
 
 def compare(left: Any, right: Any, schema: Schema) -> Changes:
     """What is different in `right`. Containers that come or go are members of added or removed themselves."""
-    if left is right or (type(left) is type(right) and left == right):
+    if same(left, right):
         return _NOTHING
     if left is MISSING or right is MISSING:
         fields = _everything(right if left is MISSING else left, schema)

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 from gitops_mc.sandbox.apiserver.answers import Cause
+from gitops_mc.sandbox.apiserver.equality import same
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema
 
@@ -28,7 +29,9 @@ def problems(obj: dict[str, Any], live: dict[str, Any] | None, resource: Resourc
     """
     schema = resource.schema
     changed = [
-        key for key in _SECTIONS if key in schema.fields and (live is None or obj.get(key) != live.get(key))
+        key
+        for key in _SECTIONS
+        if key in schema.fields and (live is None or not same(obj.get(key), live.get(key)))
     ]
     found = [cause for key in changed for cause in _member(obj, key, schema)]
     if found:
