@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.desired.repository import MAX_PAYLOAD_BYTES
@@ -232,3 +234,34 @@ def test_an_empty_manifest_is_a_warning() -> None:
     )
     assert told(state) == [("clusters/a/x.yaml", "file-empty", "cluster a")]
     assert not state.clusters[0].blocked
+
+
+PARTS = st.sampled_from(
+    ["clusters", "shared", "a", "b", "files", "x.yaml", "fleet.yaml", "X.yaml", "é", "\udce9", "\n"]
+)
+PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
+TARGETS = st.lists(
+    st.sampled_from(["..", ".", "", "a", "b", "files", "x.yaml", "clusters", "\x00"]), max_size=5
+).map("/".join)
+TEXTS = st.sampled_from(
+    ["", FLEET, config(), config(local="files/a"), config(local="../b/x.yaml"), module(), "a: [", LFS]
+)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(
+    st.dictionaries(PATHS, TEXTS, max_size=6),
+    st.dictionaries(PATHS, TARGETS, max_size=4),
+    st.lists(PATHS, max_size=2),
+)
+def test_any_repository_is_read_and_whatever_is_told_can_be_printed(
+    texts: dict[str, str | bytes], links: dict[str, str], submodules: list[str]
+) -> None:
+    state = desired(texts, links=links, submodules=tuple(submodules))
+    assert state.unread == ()
+    for problem in state.problems:
+        for text in (str(problem.place), problem.field, problem.message, problem.hint, str(problem.scope)):
+            assert text.isprintable()
+    for cluster in state.clusters:
+        assert all(manifest.key.cluster == cluster.name for manifest in cluster.manifests)
+    assert state.fleet_blocked or any(cluster.manifests or cluster.blocked for cluster in state.clusters)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gitops_mc.core.fleetfile import FleetFile, read_fleet_file
+from gitops_mc.core.manifests.documents import read_documents
 from gitops_mc.core.model import Severity
 from gitops_mc.core.policy import (
     DEFAULT_POLICY,
@@ -283,3 +288,61 @@ def test_label_selectors_are_checked() -> None:
 )
 def test_a_file_that_is_no_fleet_file_is_an_error_and_never_the_silent_default(text: str) -> None:
     assert any(flaw.severity is Severity.ERROR for flaw in read_fleet_file(text.encode()).flaws)
+
+
+VALUES: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        None,
+        True,
+        0,
+        -1,
+        1.5,
+        "",
+        "x",
+        "1h",
+        "25%",
+        [],
+        {},
+        [None],
+        [[]],
+        [{}],
+        {"a": 1},
+        {"": []},
+        ["x", 1],
+        10**18,
+    ]
+)
+
+
+def paths(value: Any) -> list[tuple[str | int, ...]]:
+    match value:
+        case dict():
+            children = list(value.items())
+        case list():
+            children = list(enumerate(value))
+        case _:
+            return [()]
+    return [(), *((key, *path) for key, item in children for path in paths(item))]
+
+
+WHOLE_VALUE: Any = read_documents(WHOLE.encode()).documents[0].value
+WHOLE_PATHS = paths(WHOLE_VALUE)
+
+
+def replaced(tree: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    if not path:
+        return value
+    changed: Any = list(tree) if isinstance(tree, list) else dict(tree)
+    changed[path[0]] = replaced(tree[path[0]], path[1:], value)
+    return changed
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(st.sampled_from(WHOLE_PATHS), VALUES)
+def test_any_value_in_any_place_gives_a_policy_or_flaws_and_never_half_a_policy(
+    path: tuple[str | int, ...], value: Any
+) -> None:
+    file = read_fleet_file(json.dumps(replaced(WHOLE_VALUE, path, value)).encode())
+    refused = any(flaw.severity is Severity.ERROR for flaw in file.flaws)
+    assert refused == (file.policy is DEFAULT_POLICY)
+    assert all(flaw.message.isprintable() for flaw in file.flaws)

@@ -41,14 +41,15 @@ class Layout:
     problems: tuple[Problem, ...]
 
 
-def _is_manifest(path: str) -> bool:
-    """Whether a file at this path is read as a manifest, unless fleet.yaml ignores it."""
-    parts = path.split("/")
+def _is_manifest(file: SourceFile) -> bool:
+    """Whether the file is read as a manifest, unless fleet.yaml ignores it."""
+    parts = file.path.split("/")
     return (
         len(parts) > 2
-        and parts[0] in {CLUSTERS, SHARED}
+        and file.mode != SUBMODULE
         and _PAYLOAD_FOLDER not in parts[1:-1]
-        and path.endswith(_SUFFIXES)
+        and file.path.endswith(_SUFFIXES)
+        and shown(file.path) == file.path
     )
 
 
@@ -76,7 +77,7 @@ def sort_out(repository: Repository, ignore: tuple[str, ...]) -> Layout:
         if ignored:
             continue
         problems.extend(_odd(file, parts, scope, by_folded))
-        if not isinstance(scope, FleetScope) and _is_manifest(path) and shown(path) == path:
+        if not isinstance(scope, FleetScope) and _is_manifest(file):
             manifests.append(Home(scope, file))
     problems.extend(problem for name in sorted(members) for problem in _bad_name(name))
     named = tuple(name for name in sorted(members) if is_dns_label(name))
