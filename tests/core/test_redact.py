@@ -82,6 +82,7 @@ HOLDERS: dict[str, JsonObject] = {
         dropins=[{"name": "10-x.conf", "contents": f"[Service]\nEnvironment=TOKEN={SECRET}\n"}],
     ),
     "module": module({"auth": {"password": SECRET}, "replicas": 3}),
+    "module-values-in-a-list": module({"auth": ["x", {"also": [SECRET]}]}),
     "module-list": module({"users": [{"name": "x", "token": SECRET}]}, "mesh-ui"),
     "module-without-labels": {"kind": "ModuleInfo", "spec": {"config": {"auth": SECRET}}},
     "kernel-argument": {"kind": "MachineConfig", "spec": {"kernelArguments": [f"rd.token={SECRET}"]}},
@@ -162,6 +163,13 @@ def test_an_annotation_of_kubectl_that_cannot_be_read_is_hidden_whole() -> None:
     annotation = {"kubectl.kubernetes.io/last-applied-configuration": "{" + SECRET}
     shown = Redactor(SENSITIVE).hide({"kind": "MachineConfig", "metadata": {"annotations": annotation}})
     assert_no_trace(json.dumps(shown))
+
+
+def test_contents_that_cannot_be_decoded_are_hidden_as_they_are_written() -> None:
+    body = with_file("/x.key", {"source": "data:;base64,not*base64*at*all", "compression": "gzip"})
+    redactor = Redactor.of(SENSITIVE, [body])
+    assert redactor.hide(body)["spec"]["config"]["storage"]["files"][0]["contents"] == {"source": marker(18)}
+    assert redactor.redact("bad: not*base64*at*all") == f"bad: {marker(18)}"
 
 
 def test_short_secrets_are_hidden_where_they_stand_and_nowhere_else() -> None:
