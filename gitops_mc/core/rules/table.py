@@ -29,16 +29,16 @@ _OBJECTS = (
          _ERROR, _HERE, sources.APPLY, every(schema.unknown_fields)),
     Rule("field-type", "Every value has the type that the schema declares.",
          _ERROR, _HERE, sources.APPLY, every(schema.wrong_types)),
-    Rule("annotation-unknown", "An annotation gitops-mc.io/* is one that has a meaning.",
+    Rule("annotation-unknown", "An annotation `gitops-mc.io/*` is one that has a meaning.",
          _ERROR, _HERE, sources.ANNOTATIONS, every(directives.unknown_annotation)),
-    Rule("annotation-value", "An annotation gitops-mc.io/* has a value that has a meaning.",
+    Rule("annotation-value", "An annotation `gitops-mc.io/*` has a value that has a meaning.",
          _ERROR, _HERE, sources.ANNOTATIONS, every(directives.annotation_value)),
 )
 
 _CONFIGS = (
-    Rule("mc-protected-name", "Configs named 00-*, rendered-* and render-* are the operator's.",
+    Rule("mc-protected-name", "Configs named `00-*`, `rendered-*` and `render-*` are the operator's.",
          _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.protected_name)),
-    Rule("mc-name-convention", "A config is named NN-<role>-<topic>.",
+    Rule("mc-name-convention", "A config is named `NN-<role>-<topic>`.",
          _WARNING, _HERE, sources.MANAGING, each(_MC, sections.name_convention)),
     Rule("mc-role-label", "A config has a role label, or a pool in the repository selects it by another.",
          _ERROR, _CLUSTER, sources.OVERVIEW, merged.role_label),
