@@ -89,9 +89,12 @@ def test_a_bad_source_is_named_and_never_quoted(
 
 def test_contents_above_the_limit_are_refused_at_the_limit_exactly() -> None:
     ten = encode_source(b"0123456789")
-    zipped = encode_source(gzip.compress(b"0123456789"))
+    zipped = encode_source(gzip.compress(bytes(1000)))
     assert decode_source(ten, limit=10) == b"0123456789"
-    assert decode_source(zipped, "gzip", limit=100) == b"0123456789"
+    assert decode_source(zipped, "gzip", limit=1000) == bytes(1000)
+    with pytest.raises(SourceDecodeError) as caught:
+        decode_source(zipped, "gzip", limit=999)
+    assert caught.value.fault is DecodeFault.TOO_LARGE
     for source, compression in ((ten, None), ("data:,0123456789", None)):
         with pytest.raises(SourceDecodeError) as caught:
             decode_source(source, compression, limit=9)

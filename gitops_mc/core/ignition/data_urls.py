@@ -76,14 +76,14 @@ def encode_source(data: bytes) -> str:
     return f"data:;base64,{base64.b64encode(data).decode('ascii')}" if data else "data:,"
 
 
-def content_digest(source: str | None, compression: str | None) -> bytes | None:
+def content_digest(source: str, compression: str | None) -> bytes | None:
     """sha256 of the decoded contents, or None where they cannot be decoded. Remembered for sources of common size."""
-    if source is not None and len(source) > _CACHED_SOURCE_CHARS:
+    if len(source) > _CACHED_SOURCE_CHARS:
         return _digest(source, compression)
     return _cached_digest(source, compression)
 
 
-def _digest(source: str | None, compression: str | None) -> bytes | None:
+def _digest(source: str, compression: str | None) -> bytes | None:
     try:
         return hashlib.sha256(decode_source(source, compression)).digest()
     except SourceDecodeError:
@@ -101,8 +101,6 @@ def _payload(source: str, limit: int) -> bytes:
         raise SourceDecodeError(DecodeFault.NO_COMMA)
     if _BAD_ESCAPE.search(data):
         raise SourceDecodeError(DecodeFault.BAD_ESCAPE)
-    if len(data) > 4 * limit:  # even percent-encoded, three characters make at least one byte
-        raise SourceDecodeError(DecodeFault.TOO_LARGE)
     try:
         plain = unquote_to_bytes(data)
     except UnicodeEncodeError:  # a lone surrogate
