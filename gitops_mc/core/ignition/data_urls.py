@@ -52,7 +52,7 @@ def decode_source(
 
     Read leniently, since live objects come from anywhere: base64 in the standard or the url-safe alphabet, with or
     without padding, line breaks and percent escapes inside; any media type and parameters.
-    Raises SourceDecodeError; never holds more than `limit` bytes of output.
+    Raises SourceDecodeError; a gzip bomb is unpacked no further than `limit` bytes.
     """
     data = _payload(source, limit) if source else b""
     match compression:
