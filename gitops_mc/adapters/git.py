@@ -55,7 +55,8 @@ class GitSource:
 
     def tree(self, revision: str | None = None) -> Tree:
         repository = self._open()
-        wanted = revision or self.revision or "HEAD"
+        asked = self.revision if revision is None else revision
+        wanted = "HEAD" if asked is None else asked
         commit = _commit(repository, wanted, self.path)
         with _missing_objects(repository, wanted):
             root = self._root(repository, commit)

@@ -134,6 +134,12 @@ def test_a_name_that_is_a_branch_and_a_tag_is_refused(repository: Path) -> None:
     assert GitSource(str(repository)).tree("refs/tags/v1").commit
 
 
+def test_an_empty_revision_is_an_error_and_never_head(repository: Path) -> None:
+    commit(repository, a="1")
+    refused(GitSource(str(repository), ""))
+    refused(GitSource(str(repository)), "")
+
+
 def test_a_repository_without_commits_is_an_error_and_never_an_empty_tree(repository: Path) -> None:
     assert "no commits" in refused(GitSource(str(repository))).message
     refused(GitSource(str(repository)), "main")

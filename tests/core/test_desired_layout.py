@@ -41,6 +41,23 @@ def test_a_local_file_may_stand_anywhere_in_the_repository() -> None:
     assert contents(state) == b"hello"
 
 
+def test_a_unit_takes_its_text_from_a_file_under_the_same_rules() -> None:
+    unit = (
+        "apiVersion: machineconfiguration.alauda.io/v1alpha1\nkind: MachineConfig\n"
+        "metadata: {name: 50-worker-u}\nspec:\n  config:\n    systemd:\n      units:\n"
+        "        - name: u.service\n          contents_local: files/u.service\n"
+    )
+    state = desired({"clusters/a/x.yaml": unit, "clusters/a/files/u.service": "[Unit]\n"})
+    (manifest,) = state.clusters[0].manifests
+    assert manifest.body["spec"]["config"]["systemd"]["units"] == [
+        {"name": "u.service", "contents": "[Unit]\n"}
+    ]
+    state = desired({"clusters/a/x.yaml": unit}, links={"clusters/a/files/u.service": "/etc/shadow"})
+    (found,) = [p for p in state.problems if p.rule == "ignition-local-file"]
+    assert found.place.line == 9
+    assert found.message == "files/u.service leads outside the repository"
+
+
 @pytest.mark.parametrize(
     "path", ["../../../a", "/etc/passwd", "../../../../../../etc/passwd", "files/../../../../a", "../../.."]
 )

@@ -133,5 +133,5 @@ def _as_type(text: str, name: str) -> Scalar:
         "null": value is None,
     }[name]
     if not fits:
-        raise ScalarError(f"{text!r} cannot be read as !!{name}")
+        raise ScalarError(f"the value cannot be read as !!{name}")
     return value
