@@ -1,0 +1,40 @@
+"""Arguments and options that several commands share, spelled once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+REPO = click.argument(
+    "repo", default=".", type=click.Path(file_okay=True, dir_okay=True, path_type=str), metavar="[REPO]"
+)
+"""The configuration repository: a folder as it lies there, or a Git repository. What is wrong with it is a SourceError."""
+
+REVISION = click.option(
+    "--revision",
+    metavar="REV",
+    help="Read this branch, tag or commit of the Git repository, not the folder as it lies there.",
+)
+
+CLUSTERS = click.option(
+    "--cluster", "clusters", metavar="CLUSTER", multiple=True, help="Only this cluster; may be repeated."
+)
+
+WATCH = click.option("--watch", is_flag=True, help="Run again whenever a file of the repository changes.")
+
+
+def output(*formats: str) -> Callable[[F], F]:
+    """`-o`; the first format is the default."""
+    return click.option(
+        "-o",
+        "--output",
+        "output",
+        type=click.Choice(formats),
+        default=formats[0],
+        show_default=True,
+        help="Format of the result.",
+    )

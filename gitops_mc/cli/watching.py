@@ -1,0 +1,40 @@
+"""`--watch`: the same command again, whenever a file of the repository changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gitops_mc.bootstrap import watch_repository
+from gitops_mc.cli.errors import error_lines
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import EXIT_DONE, GitopsMcError, UsageError
+from gitops_mc.core.render.lines import Line, Tone, visible
+
+_SHOWN = 3
+
+
+def again(
+    terminal: Terminal, repo: str, revision: str | None, *, watch: bool, once: Callable[[], int]
+) -> int:
+    """Run once and give its exit code; when watching, run until interrupted (exit 130) or until nobody reads any more.
+    Errors of a single run are told and waited out: the next change may mend them.
+    """
+    if not watch:
+        return once()
+    _carefully(terminal, once)
+    for changed in watch_repository(repo, revision):
+        if terminal.closed:
+            break
+        more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
+        terminal.say(Line(visible(f"--- again: {', '.join(changed[:_SHOWN])}{more} changed"), Tone.DIM))
+        _carefully(terminal, once)
+    return EXIT_DONE
+
+
+def _carefully(terminal: Terminal, once: Callable[[], int]) -> None:
+    try:
+        once()
+    except UsageError:
+        raise
+    except GitopsMcError as error:
+        terminal.say(*error_lines(error))
