@@ -44,6 +44,7 @@ def test_a_path_that_is_not_there_fails_the_patch(api: Api) -> None:
         {"op": "remove", "path": "/metadata/annotations/x"},
         {"op": "replace", "path": "/spec/nodeSelector/matchLabels", "value": {}},
         {"op": "test", "path": "/metadata/annotations/x", "value": "1"},
+        {"op": "add", "path": "/metadata/annotations/x", "value": "1"},
     ):
         assert api.patch("machineconfigpools", name, [operation]).status == 422
 

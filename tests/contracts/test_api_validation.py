@@ -94,6 +94,12 @@ def test_names_and_label_values_keep_to_the_rules_of_kubernetes(api: Api) -> Non
     assert bad.causes == {("FieldValueInvalid", "metadata.labels")}
 
 
+def test_metadata_of_wrong_types_is_a_bad_request(api: Api) -> None:
+    for wrong in ({"labels": {"a": 1}}, {"labels": ["a"]}, {"annotations": {"a": True}}, {"finalizers": "a"}):
+        refused = api.create("machineconfigs", api.name(), {}, **wrong)
+        assert (refused.status, refused.body["reason"]) == (400, "BadRequest")
+
+
 def test_a_body_of_another_kind_or_name_than_the_path_is_a_bad_request(api: Api) -> None:
     pool = api.obj("machineconfigpools", api.name(), {})
     path = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.app.ports import APPLY_PATCH, MERGE_PATCH
+from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from gitops_mc.sandbox.apiserver.fieldsets import (
     decode,
     difference,
@@ -167,3 +167,66 @@ def test_who_updates_owns_what_changed_and_nobody_else_does(
     for path in changed:
         field = f'.spec.nodeDisruptionPolicy.files[path="{path}"].actions'
         assert [manager for manager, fields in owned.items() if field in fields] == ["hand"]
+
+
+anything = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-1, 2)
+    | st.sampled_from(["", "a", "/spec", "f:x", "None", "Reboot"]),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["op", "path", "value", "a", "actions", "type", "files", "name"]),
+            below,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+wild_objects = st.fixed_dictionaries(
+    {},
+    optional={
+        "apiVersion": st.just(MACHINE) | anything,
+        "kind": st.just("MachineConfiguration") | anything,
+        "metadata": st.fixed_dictionaries(
+            {"name": st.just("cluster")},
+            optional=dict.fromkeys(
+                (
+                    "labels",
+                    "annotations",
+                    "managedFields",
+                    "finalizers",
+                    "ownerReferences",
+                    "uid",
+                    "resourceVersion",
+                ),
+                anything,
+            ),
+        )
+        | anything,
+        "spec": st.fixed_dictionaries({}, optional={"nodeDisruptionPolicy": anything}) | anything,
+        "status": anything,
+    },
+)
+wild_calls = st.tuples(
+    st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE"]),
+    st.sampled_from([PATH, f"{PATH}/status", PATH.rpartition("/")[0]]),
+    st.sampled_from([APPLY_PATCH, MERGE_PATCH, JSON_PATCH, "text/plain"]),
+    wild_objects | anything,
+)
+
+
+@often
+@given(st.lists(wild_calls, max_size=4))
+def test_whatever_is_sent_is_answered_with_json_and_never_breaks_the_server(
+    calls: list[tuple[str, str, str, Any]],
+) -> None:
+    asking = Asking()
+    body = obj(MACHINE, "MachineConfiguration", "cluster") | _files([("/a", "None")])
+    asking.ok("POST", PATH.rpartition("/")[0], body)
+    for method, path, content_type, wild in calls:
+        query = {"fieldManager": "m", "labelSelector": "a,!b"}
+        status, answer = asking.send(method, path, wild, content_type=content_type, query=query)
+        assert status in (200, 201, 400, 404, 405, 409, 415, 422) or "typed patch object" in answer["message"]
+    asking.ok("GET", PATH.rpartition("/")[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,7 @@ Row = tuple[dict[str, Any], Any, Any]
 """A step, what is right, what came."""
 
 
+@cache
 def _replayed() -> dict[tuple[int, int], Row]:
     """By seed and number of the step (-1: the object at the end)."""
     rows: dict[tuple[int, int], Row] = {}

@@ -16,8 +16,22 @@ MEMBER: Node = {SELF: {}}
 
 
 def decode(fields: dict[str, Any]) -> Node:
-    """From `fieldsV1`, where a leaf is written as an empty object."""
-    return {key: {} if key == SELF else (decode(value) if value else MEMBER) for key, value in fields.items()}
+    """From `fieldsV1`, where a leaf is written as an empty object. What cannot be read is left out."""
+    return {
+        key: {} if key == SELF else (decode(value) if value else MEMBER)
+        for key, value in fields.items()
+        if isinstance(value, dict) and (key == SELF or _is_element(key))
+    }
+
+
+def _is_element(key: str) -> bool:
+    form, value = key[:2], key[2:]
+    if form == "f:":
+        return True
+    try:
+        return form in ("k:", "v:") and isinstance(json.loads(value), dict) is (form == "k:")
+    except ValueError:
+        return False
 
 
 def encode(node: Node) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 from gitops_mc.app.ports import Request
 from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed, path_not_found
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
+from gitops_mc.sandbox.apiserver.schema import METADATA
+from gitops_mc.sandbox.apiserver.typing_faults import UNDECLARED, faults
 
 _BY_PATH: Mapping[tuple[str, str], Resource] = {(r.api_version, r.plural): r for r in RESOURCES}
 BY_ID: Mapping[str, Resource] = {r.id: r for r in RESOURCES}
@@ -108,8 +110,7 @@ def check_identity(obj: dict[str, Any], target: Target) -> None:
             f"the API version in the data ({obj.get('apiVersion')}, {obj.get('kind')}) does not match the expected "
             f"API version ({resource.api_version}, {resource.kind})"
         )
-    for key in ("labels", "annotations"):
-        _check_strings(metadata.get(key) or {}, key, resource)
+    _check_metadata(metadata, resource)
     name = metadata.get("name") or ""
     if target.name and name != target.name:
         raise bad_request(
@@ -122,12 +123,21 @@ def check_identity(obj: dict[str, Any], target: Target) -> None:
         )
 
 
-def _check_strings(values: Any, key: str, resource: Resource) -> None:
-    if not isinstance(values, dict) or not all(isinstance(value, str) for value in values.values()):
-        raise bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
-            f"unmarshal into Go struct field ObjectMeta.metadata.{key} of type string"
-        )
+def _check_metadata(metadata: dict[str, Any], resource: Resource) -> None:
+    """Types of the members of metadata; unknown ones are none of a server's business."""
+    nulls = (
+        f".{member}.{key}: expected string, got null"
+        for member in ("labels", "annotations")
+        if isinstance(metadata.get(member), dict)
+        for key, value in metadata[member].items()
+        if value is None
+    )
+    for fault in (*faults(metadata, METADATA), *nulls):
+        if not fault.endswith(UNDECLARED):
+            raise bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
+                f"unmarshal into Go struct field ObjectMeta.metadata{fault}"
+            )
 
 
 def unsupported_media_type(content_type: str) -> StatusError:

@@ -19,16 +19,19 @@ Shape: TypeAlias = Literal["leaf", "map", "list"]
 
 
 def _shape(value: Any, schema: Schema) -> Shape:
-    """How a value is walked. Atomic lists and maps are leaves; a null or missing one goes by its schema."""
+    """How a value is walked. Atomic lists and maps are leaves, and so is a value of a wrong type; a null or missing
+    one goes by its schema.
+    """
     if schema.is_atomic:
         return "leaf"
+    absent = value is None or value is MISSING
     match schema.type:
         case "any":
             return "map" if isinstance(value, dict) else "leaf"
         case "object":
-            return "map"
+            return "map" if absent or isinstance(value, dict) else "leaf"
         case "array":
-            return "list"
+            return "list" if absent or isinstance(value, list) else "leaf"
         case _:
             return "leaf"
 

@@ -14,6 +14,7 @@ from gitops_mc.sandbox.apiserver.fieldsets import element_text
 from gitops_mc.sandbox.apiserver.schema import ANY, Schema
 from gitops_mc.sandbox.apiserver.typed import element_of
 
+UNDECLARED = "field not declared in schema"
 _EXPECTED: dict[str, tuple[tuple[type, ...], str]] = {
     "string": ((str,), "string"),
     "boolean": ((bool,), "boolean"),
@@ -34,7 +35,7 @@ def faults(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
         for key, item in value.items():
             child = schema.child(key)
             if child is None:
-                yield f"{path}.{key}: field not declared in schema"
+                yield f"{path}.{key}: {UNDECLARED}"
             else:
                 yield from faults(item, child, f"{path}.{key}")
     elif isinstance(value, list):
