@@ -59,7 +59,9 @@ def source_files(files: Mapping[str, str]) -> tuple[SourceFile, ...]:
     )
 
 
-def machine_config(name: str, role: str = "worker", files: Mapping[str, str] | None = None, **more: str) -> str:
+def machine_config(
+    name: str, role: str = "worker", files: Mapping[str, str] | None = None, **more: str
+) -> str:
     """A MachineConfig manifest with files by path, and units by name."""
     listed = [{"path": p, "mode": 0o644, "contents": {"inline": text}} for p, text in (files or {}).items()]
     units = [{"name": n, "enabled": True, "contents": text} for n, text in more.items()]
@@ -78,8 +80,14 @@ def machine_config(name: str, role: str = "worker", files: Mapping[str, str] | N
     )
 
 
-def module(cluster: str, version: str = "v4.3.0", name: str = "machine-config", config: JsonObject | None = None) -> str:
-    labels = {"cpaas.io/cluster-name": cluster, "cpaas.io/module-name": name, "cpaas.io/module-type": "plugin"}
+def module(
+    cluster: str, version: str = "v4.3.0", name: str = "machine-config", config: JsonObject | None = None
+) -> str:
+    labels = {
+        "cpaas.io/cluster-name": cluster,
+        "cpaas.io/module-name": name,
+        "cpaas.io/module-type": "plugin",
+    }
     return json.dumps(
         {
             "apiVersion": "cluster.alauda.io/v1alpha1",
@@ -102,7 +110,7 @@ class RolloutWorld:
     faults: FaultBoard = field(default_factory=FaultBoard)
     seed: int = 0
     wrap: Callable[[Transport], Transport] = lambda transport: transport
-    pace: Pace = field(default_factory=Pace)
+    pace: Pace = field(default_factory=lambda: Pace(every=timedelta(seconds=5)))
 
     def __post_init__(self) -> None:
         self.clock = VirtualClock()
@@ -142,7 +150,9 @@ class RolloutWorld:
         digest = hashlib.sha1(json.dumps(self.files, sort_keys=True).encode()).hexdigest()
         return Fleet(state.policy, state.clusters, Commit(commit or digest))
 
-    def run(self, acts: Acts = NO_ACTS, *, hours: float = 12, until: Callable[[Look], bool] | None = None) -> Outlook:
+    def run(
+        self, acts: Acts = NO_ACTS, *, hours: float = 12, until: Callable[[Look], bool] | None = None
+    ) -> Outlook:
         """Roll until the outlook is final, or `until` says so, or the time is over."""
         deadline = self.clock.now() + timedelta(hours=hours)
         for look in self.executor().rollout(self.git(), acts):

@@ -101,6 +101,7 @@ def make_plan(
                 order=order,
                 policy=policy_after(live, changes),
                 per_node=policy.gates.pool.per_node,
+                operator_files=policy.gates.pool.operator_files,
             ),
         ),
         refusals=(

@@ -15,7 +15,7 @@ from gitops_mc.core.disruption import (
     max_unavailable_nodes,
     policy_of,
 )
-from gitops_mc.core.ignition import Effective, MergeOrder, effective_of, entries_changed
+from gitops_mc.core.ignition import Effective, MergeOrder, effective_of, entries_changed, with_operator_files
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Kind, Unknown, annotations_of
 from gitops_mc.core.plan.steps import NodeImpact, PoolImpact
@@ -34,6 +34,8 @@ class Scene:
     order: MergeOrder
     policy: Policy
     per_node: timedelta
+    operator_files: tuple[str, ...] = ()
+    """What the operator adds to every rendered config; it stays."""
 
 
 def impacts(pools: Sequence[str], scene: Scene) -> tuple[PoolImpact, ...]:
@@ -77,7 +79,9 @@ def _node_impacts(pool: str, now: Effective, then: Effective, scene: Scene) -> I
             by_config.setdefault(annotations_of(node).get(CURRENT_CONFIG, ""), []).append(name)
     for config, names in sorted(by_config.items()):
         start = effective_of(rendered[config]) if config in rendered else now
-        disruption = disruption_of(start, then, scene.policy)
+        disruption = disruption_of(
+            start, with_operator_files(then, start, scene.operator_files), scene.policy
+        )
         if disruption.causes:
             yield NodeImpact(tuple(names), len(names), disruption)
 

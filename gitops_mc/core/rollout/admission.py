@@ -7,13 +7,14 @@ from dataclasses import replace
 from gitops_mc.core.diff import Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
+from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Failed, NotKnown, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.gating import GateBook, managed_pools
 from gitops_mc.core.rollout.memory import Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import Next, Position, next_step
+from gitops_mc.core.rollout.next_step import Next, Position, marked_pools, next_step
 from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
 
 
@@ -47,7 +48,7 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     if _needs_approval(case, plan):
         return answer(
             Standing.APPROVAL,
-            f"first contact: the plan changes what somebody set ({_first_changes(plan)}); "
+            f"first contact: the plan changes what somebody set ({_first_changes(plan, case.live)}); "
             f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}",
         )
     if unpublished := sorted(gates.unpublished):
@@ -97,13 +98,15 @@ def _needs_approval(case: Case, plan: ClusterPlan) -> bool:
     memory = case.memory
     first = memory.started is None and memory.passed is None
     approved = memory.approved == case.newest.content or case.name in case.approved
-    return first and not approved and plan.touch is Touch.CHANGES_EXISTING
+    return first and not approved and (plan.touch is Touch.CHANGES_EXISTING or bool(marked_pools(case.live)))
 
 
-def _first_changes(plan: ClusterPlan) -> str:
-    touched = [w for w in plan.writes if w.touch is Touch.CHANGES_EXISTING]
-    names = ", ".join(f"{w.key.kind.value} {w.key.name}" for w in touched[:3])
-    return names + (f" and {len(touched) - 3} more" if len(touched) > 3 else "")
+def _first_changes(plan: ClusterPlan, live: LiveCluster) -> str:
+    touched = [f"{w.key.kind.value} {w.key.name}" for w in plan.writes if w.touch is Touch.CHANGES_EXISTING]
+    touched += [
+        f"pool {p}, which a step of ours that was never closed has paused" for p in marked_pools(live)
+    ]
+    return ", ".join(touched[:3]) + (f" and {len(touched) - 3} more" if len(touched) > 3 else "")
 
 
 def _unpublished(case: Case, plan: ClusterPlan, gates: GateBook, modules: list[str]) -> Admission:
@@ -129,11 +132,12 @@ def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> fro
     At once when they are degraded, stalled, or held as failed; while they roll healthily only if a human is impatient.
     """
     memory = case.memory
+    marked = frozenset(marked_pools(case.live))  # a step of ours is open on them, known to the memory or not
     if not memory.begun:
-        return frozenset()
+        return marked
     started = None if current is None else current.desired
     held = memory.failure is not None
-    exempt = set()
+    exempt = set(marked)
     for pool, reading in gates.readings.items():
         if not repairable(reading, memory):
             continue

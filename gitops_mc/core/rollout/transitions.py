@@ -76,6 +76,7 @@ def passed(memory: ClusterMemory, now: datetime) -> ClusterMemory:
         passed_commit=memory.started_commit,
         passed_at=now,
         failure=None,
+        begun=False,
         step=None,
         spec_hashes={},
         gate_since={},
