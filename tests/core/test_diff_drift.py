@@ -7,6 +7,7 @@ import pytest
 from gitops_mc.core.diff import (
     Adopt,
     Create,
+    Delete,
     Ownership,
     RefusalCause,
     Touch,
@@ -126,6 +127,44 @@ def test_a_human_may_say_that_git_wins(world: World) -> None:
         world.get(CONFIG, NAME)["spec"]["config"]["storage"]["files"][0]["contents"]["source"]
         == "data:,server%20a"
     )
+
+
+def test_a_human_may_have_an_object_made_again(world: World) -> None:
+    world.roll(chrony())
+    world.delete(CONFIG, NAME)
+    world.git_wins = frozenset({key(CONFIG, NAME)})
+    (change,) = world.diff(chrony()).changes
+    assert isinstance(change, Create)
+
+
+def test_an_object_made_again_by_hand_with_the_values_of_git_is_adopted(world: World) -> None:
+    world.roll(chrony())
+    world.delete(CONFIG, NAME)
+    world.create(chrony("data:,server%20b"))
+    (change,) = world.roll(chrony("data:,server%20b")).changes
+    assert isinstance(change, Adopt)
+
+
+def test_a_write_that_memory_missed_is_told_from_drift_by_the_mark(world: World) -> None:
+    world.roll(chrony("data:,server%20a"))
+    remembered = dict(world.inventory)
+    world.roll(chrony("data:,server%20b"))
+    world.inventory = dict(remembered)
+    assert world.diff(chrony("data:,server%20b")).unchanged == (key(CONFIG, NAME),)
+    (change,) = world.diff(chrony("data:,server%20c")).changes
+    assert isinstance(change, Update)
+    (change,) = world.diff(pool()).changes[1:]
+    assert isinstance(change, Delete)
+
+
+def test_an_object_we_made_again_and_memory_missed_is_no_drift(world: World) -> None:
+    world.roll(chrony("data:,server%20a"))
+    remembered = dict(world.inventory)
+    world.delete(CONFIG, NAME)
+    world.roll(chrony("data:,server%20b"))
+    world.inventory = remembered
+    (change,) = world.diff(chrony("data:,server%20c")).changes
+    assert isinstance(change, Update)
 
 
 def test_lost_memory_rewrites_nothing(world: World) -> None:

@@ -20,6 +20,7 @@ from gitops_mc.core.diff import (
 )
 from gitops_mc.core.live import Fact, LiveCluster, objects, unread
 from gitops_mc.core.model import (
+    CLUSTER_LABEL,
     DOWNGRADE_ANNOTATION,
     GLOBAL_CLUSTER,
     MODULE_LABEL,
@@ -198,6 +199,41 @@ def test_a_downgrade_in_git_is_refused_until_it_is_asked_for_by_name(world: Worl
     (change,) = world.roll(annotated(module(version="v4.1.0"), downgrade="v4.1.0")).changes
     assert isinstance(change, Update)
     assert world.get(MODULE, final_name("edge-01", "logcenter"))["spec"]["version"] == "v4.1.0"
+
+
+def test_an_upgrade_by_the_platform_may_be_taken_back_by_name(world: World) -> None:
+    world.roll(module(version="v4.1.0"))
+    set_live(world, {"version": "v4.2.0"})
+    (change,) = world.diff(annotated(module(version="v4.0.0"), downgrade="v4.0.0")).changes
+    assert isinstance(change, Update)
+
+
+def test_an_empty_config_is_no_difference_from_none(world: World) -> None:
+    world.create(module())
+    (change,) = world.diff(module(config={})).changes
+    assert isinstance(change, Adopt)
+
+
+def test_true_is_not_one(world: World) -> None:
+    world.create(module(config={"enabled": 1}))
+    (change,) = world.diff(module(config={"enabled": True})).changes
+    assert isinstance(change, Update)
+
+
+def test_a_module_labelled_for_another_cluster_is_not_ours_whatever_its_name(world: World) -> None:
+    body = module()
+    body["metadata"] = {
+        "name": final_name("edge-01", "logcenter"),
+        "labels": {**body["metadata"]["labels"], CLUSTER_LABEL: "edge-02"},
+    }
+    modules = Known(objects({body["metadata"]["name"]: body}), NOW)
+    found = diff_cluster(
+        DesiredCluster("edge-01", (Manifest(KEY, module(), Place("m.yaml")),), content_of(())),
+        _with_modules(unread("edge-01", NOW), modules),
+        world.inventory,
+        fleet="factory",
+    )
+    assert isinstance(found.changes[0], Create)
 
 
 def test_versions_nobody_can_order_are_refused(world: World) -> None:

@@ -11,12 +11,13 @@ from gitops_mc.core.diff import (
     Delete,
     diff_cluster,
 )
-from gitops_mc.core.live import Fact, MachineApis
+from gitops_mc.core.live import Dark, MachineApis
 from gitops_mc.core.model import (
     FLEET_LABEL,
     JsonObject,
     Kind,
     Known,
+    Outage,
     Place,
     Problem,
     canonical_json,
@@ -83,6 +84,24 @@ def test_an_orphan_changed_by_hand_is_no_candidate(world: World) -> None:
     assert "changed by hand" in found.orphans[0].reason
 
 
+def test_a_human_may_say_that_a_changed_orphan_goes(world: World) -> None:
+    world.roll(chrony(), pool())
+    world.merge_patch(CONFIG, NAME, edited("data:,emergency"))
+    world.git_wins = frozenset({key(CONFIG, NAME)})
+    (change,) = world.diff(pool()).changes
+    assert isinstance(change, Delete)
+
+
+def test_an_orphan_that_somebody_made_again_is_no_candidate(world: World) -> None:
+    world.roll(chrony(), pool())
+    marks = {"labels": {FLEET_LABEL: FLEET}}
+    world.delete(CONFIG, NAME)
+    world.create({**chrony(), "metadata": {"name": NAME, **marks}})
+    found = world.diff(pool())
+    assert found.changes == ()
+    assert "made another" in found.orphans[0].reason
+
+
 @pytest.mark.parametrize(
     ("kind", "body"), [(POLICY, policy("/etc/a")), (POOL, pool("worker")), (POOL, pool("master"))]
 )
@@ -102,10 +121,16 @@ def test_objects_of_others_are_not_mentioned(world: World) -> None:
 def test_nothing_is_a_candidate_after_an_incomplete_read_of_either_side(world: World) -> None:
     world.roll(chrony(), pool())
     live, inventory = world.live(), world.inventory
+    dark = replace(live, dark=Dark("timed out", Outage.UNREACHABLE, NOW))
     blocked = replace(
         desired(pool()), problems=(Problem(Place("a.yaml", 1, 1), "yaml", "", "bad", "", Scope(CLUSTER)),)
     )
-    for git, cluster in ((desired(), live), (blocked, live), (desired(pool()), blind(live, "modules"))):
+    for git, cluster in (
+        (desired(), live),
+        (blocked, live),
+        (desired(pool()), blind(live, "modules")),
+        (desired(pool()), dark),
+    ):
         found = diff_cluster(git, cluster, inventory, fleet=FLEET)
         assert not [c for c in found.changes if isinstance(c, Delete)]
         assert found.orphans[0].reason

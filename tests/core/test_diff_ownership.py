@@ -121,6 +121,15 @@ def test_objects_of_the_default_fleet_are_ours_whoever_ran_us(world: World) -> N
     assert [c.key.name for c in world.diff(pool()).changes if isinstance(c, Delete)] == [NAME]
 
 
+def test_a_renamed_fleet_goes_on_with_the_objects_it_remembers(world: World) -> None:
+    world.roll(chrony())
+    body = chrony("data:,server%20b")
+    found = diff_cluster(desired(body), world.live(), world.inventory, fleet="renamed")
+    (change,) = found.changes
+    assert isinstance(change, Update)
+    assert change.body["metadata"]["labels"][FLEET_LABEL] == "renamed"
+
+
 @pytest.mark.parametrize("name", ["00-worker", "rendered-worker-1", "render-worker-1"])
 def test_a_protected_name_is_never_written(world: World, name: str) -> None:
     found = world.diff(machine_config(name))
@@ -154,6 +163,12 @@ def test_entries_are_added_to_a_policy_others_own_and_that_is_a_pure_addition(wo
 def test_sharing_an_entry_somebody_set_is_no_pure_addition(world: World) -> None:
     world.apply(policy("/etc/theirs"), manager="operator")
     (change,) = world.diff(policy("/etc/theirs", "/etc/ours")).changes
+    assert change.touch is Touch.CHANGES_EXISTING
+
+
+def test_taking_an_entry_away_is_no_pure_addition(world: World) -> None:
+    world.roll(policy("/etc/a", "/etc/b"))
+    (change,) = world.diff(policy("/etc/b")).changes
     assert change.touch is Touch.CHANGES_EXISTING
 
 

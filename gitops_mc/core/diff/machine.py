@@ -161,7 +161,7 @@ def _drift_refusal(case: Case) -> Refused | None:
     """Drifted, and Git changes it too. Where Git agrees with live in all that somebody touched, a side has been
     taken already: what we still own has the value we wrote.
     """
-    if case.git_wins or case.compared.equal or not (case.remade or case.drifted):
+    if case.git_wins or case.compared.equal or not case.drifted:
         return None
     if not case.remade and not case.compared.contested and not case.compared.reordered:
         return None

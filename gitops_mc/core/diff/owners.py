@@ -45,7 +45,7 @@ def owners_of(live: JsonObject) -> Owners:
     for entry in metadata(live).get("managedFields") or ():
         paths = frozenset(_parse(entry.get("fieldsV1") or {}, ()))
         name = str(entry.get("manager", ""))
-        if name == FIELD_MANAGER and entry.get("operation") == "Apply" and not entry.get("subresource"):
+        if name == FIELD_MANAGER and entry.get("operation") == "Apply":
             ours = paths if ours is None else ours | paths
         else:
             others[name] = others.get(name, frozenset()) | paths
