@@ -11,7 +11,7 @@ from gitops_mc.core.diff import (
     Delete,
     diff_cluster,
 )
-from gitops_mc.core.live import Dark, MachineApis
+from gitops_mc.core.live import Dark, Fact, MachineApis
 from gitops_mc.core.model import (
     FLEET_LABEL,
     JsonObject,
