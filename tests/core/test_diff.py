@@ -55,6 +55,14 @@ def test_paused_is_left_out_of_every_apply(world: World) -> None:
     assert "paused" not in change.body["spec"]
 
 
+def test_an_empty_spec_is_sent_as_it_is_written_and_is_unchanged_then(world: World) -> None:
+    empty = {**policy(), "spec": {}}
+    (change,) = world.roll(empty).changes
+    assert isinstance(change, Create)
+    assert change.body["spec"] == {}
+    assert world.diff(empty).unchanged == (key(POLICY, "cluster"),)
+
+
 def test_what_was_applied_is_unchanged_and_nothing_more_is_said(world: World) -> None:
     bodies = (chrony(), pool(paused=False), policy("/etc/chrony.conf"))
     assert len(world.roll(*bodies).changes) == 3

@@ -64,6 +64,8 @@ def test_adopt_from_takes_over_only_when_every_conflicting_manager_is_named(worl
     (change,) = world.roll(body).changes
     assert isinstance(change, Update)
     assert (change.ownership, change.touch) == (Ownership.TAKE, Touch.CHANGES_EXISTING)
+    assert not [note for note in change.notes if "kernelArguments" in note or "storage.files" in note]
+    assert any("spec.config.ignition.version too" in note for note in change.notes)
     assert world.get(CONFIG, NAME)["spec"]["kernelArguments"] == ["nosmt"]
 
 

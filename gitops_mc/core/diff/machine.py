@@ -54,11 +54,10 @@ def marked_body(manifest: Manifest, digest: str, fleet: str, live: JsonObject | 
     }
     if live is not None:
         marked |= {"uid": uid_of(live), "resourceVersion": resource_version(live)}
-    spec = without_nulls(body.get("spec"))
-    if manifest.key.kind is Kind.MACHINE_CONFIG_POOL and isinstance(spec, dict):
+    spec = without_nulls(body.get("spec") or {})
+    if manifest.key.kind is Kind.MACHINE_CONFIG_POOL:
         spec = {field: value for field, value in spec.items() if field != "paused"}
-    rest = {field: value for field, value in body.items() if field != "spec"}
-    return {**rest, "metadata": marked, **({"spec": spec} if spec else {})}
+    return {**body, "metadata": marked, "spec": spec}
 
 
 def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Fleet) -> Found:
@@ -190,7 +189,7 @@ def _conflict_refusal(case: Case) -> Refused:
     if case.owned_before:
         way_out = (
             f"we have owned the object before, so {ADOPT_ANNOTATION} alone does not force it: put the live values "
-            "into Git, or undo the other's change"
+            "into Git, or undo the other's change, or name the managers there and accept it for Git"
         )
     else:
         way_out = f"to take these fields over, set {ADOPT_ANNOTATION}: {','.join(managers)} on the manifest"
@@ -242,11 +241,9 @@ def _notes(case: Case) -> tuple[str, ...]:
         (conflict.manager, field) for conflict in case.compared.conflicts for field in conflict.fields
     }
     for manager in case.compared.shared_with:
-        kept = [
-            p for p in case.compared.wanted if manager in case.compared.owners.of(p) and p not in conflicting
-        ]
-        if kept:
-            fields = ", ".join(shown(path) for path in kept)
+        owned = [shown(path) for path in case.compared.wanted if manager in case.compared.owners.of(path)]
+        if kept := [field for field in owned if (manager, field) not in conflicting]:
+            fields = ", ".join(kept)
             notes.append(f'"{manager}" owns {fields} too: dropping it from Git later does not remove it')
     for path in case.compared.staying:
         others = ", ".join(case.compared.owners.of(path))
