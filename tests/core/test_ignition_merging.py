@@ -365,3 +365,17 @@ def test_taking_an_overridden_config_away_changes_nothing(
 
 def _named(configs: list[JsonObject], name: str) -> list[JsonObject]:
     return [config for config in configs if config["metadata"]["name"] == name]
+
+
+def test_a_map_where_a_boolean_belongs_breaks_no_reading() -> None:
+    odd = {
+        "metadata": {"name": "50-odd"},
+        "spec": {"config": {"storage": {"files": [{"path": "/etc/a", "overwrite": {"": 1}}]}}},
+    }
+    plain = {
+        "metadata": {"name": "60-plain"},
+        "spec": {"config": {"storage": {"files": [{"path": "/etc/a", "overwrite": True}]}}},
+    }
+    for configs in ((odd,), (plain, odd), (odd, plain)):
+        effective = merge(configs, MergeOrder.ALPHABETICAL)
+        assert [found.raw()["overwrite"] for found in effective.entries.values()] == [{"": 1}]

@@ -109,6 +109,7 @@ def test_memory_lost_in_the_middle_is_first_contact_and_reboots_nothing_more(und
     with pytest.raises(Killed):
         run.process(writes[len(writes) // 2], Moment.AFTER)
     run.world.store.state = None
+    run.world.wrap = lambda transport: transport
     said = run.world.run(hours=1)
     assert not isinstance(said, Done)
     assert "first contact" in run.world.view("edge-1").reason

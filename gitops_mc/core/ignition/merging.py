@@ -53,12 +53,14 @@ class EffectiveEntry:
     """Configs that declare the entry and of which nothing is left, in merge order."""
 
     def raw(self) -> JsonObject:
-        """The fields as nested JSON."""
+        """The fields as nested JSON. Where configs disagree on whether a field is a map, the map is shown."""
         nested: JsonObject = {}
         for path, value in self.fields.items():
             inner = nested
             for key in path[:-1]:
-                inner = inner.setdefault(key, {})
+                if not isinstance(inner.get(key), dict):
+                    inner[key] = {}
+                inner = inner[key]
             if path:
                 inner[path[-1]] = value
         return nested
