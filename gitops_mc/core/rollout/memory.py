@@ -178,6 +178,21 @@ class PruneLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class Act:
+    """What a human did to the memory, for whoever asks later."""
+
+    at: datetime
+    who: str
+    what: str
+    """As a command, without the program's name: `skip edge-1`."""
+    why: str = ""
+
+
+KEPT_ACTS = 200
+"""The last ones are kept; no memory may outgrow its store."""
+
+
+@dataclass(frozen=True, slots=True)
 class FleetMemory:
     """The memory of one fleet."""
 
@@ -188,12 +203,17 @@ class FleetMemory:
     prune: PruneLimits | None = None
     clock: datetime | None = None
     """When it was last saved: clocks do not run while nobody watches."""
+    acts: tuple[Act, ...] = ()
+    """What humans did, oldest first; the last KEPT_ACTS of them."""
 
     def cluster(self, name: str) -> ClusterMemory:
         return self.clusters.get(name, ClusterMemory())
 
     def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
         return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
+
+    def with_act(self, act: Act) -> FleetMemory:
+        return replace(self, acts=(*self.acts, act)[-KEPT_ACTS:])
 
     def with_wave(self, name: str, memory: WaveMemory) -> FleetMemory:
         return replace(self, waves={**self.waves, name: memory})

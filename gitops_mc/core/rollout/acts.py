@@ -1,0 +1,258 @@
+"""What a human may do to the memory: release, skip, excuse, accept. Pure: memory -> memory, and what has changed.
+
+Every act is kept with who did it, when and why. An act that would change nothing is not one: `Unchanged` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from difflib import get_close_matches
+from typing import TypeAlias
+
+from gitops_mc.core.gates import ModuleClocks, PoolClocks
+from gitops_mc.core.model import Content
+from gitops_mc.core.rollout.memory import Act, ClusterMemory, Excuse, Failure, FleetMemory
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """Who acts, when, and why."""
+
+    who: str
+    at: datetime
+    why: str = ""
+
+    def act(self, what: str) -> Act:
+        return Act(self.at, self.who, what, self.why)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The memory after the act, and what that changes, sentence by sentence."""
+
+    memory: FleetMemory
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The act would change nothing, and why."""
+
+    reason: str
+    hint: str = ""
+
+
+ActResult: TypeAlias = Changed | Unchanged
+
+
+def moment(memory: FleetMemory, now: datetime) -> datetime:
+    """The time of an act: never before what is remembered, on whatever clock the rollout ran."""
+    return now if memory.clock is None else max(now, memory.clock)
+
+
+# ------------------------------------------------------------------------------------------------------- release
+
+
+def release(memory: FleetMemory, cluster: str, by: By) -> ActResult:
+    """Lift the hold of one cluster's failure, and the halt when no other cluster is left in it.
+
+    The clocks of what failed begin anew, so it has its whole time again; the same content may fail again.
+    """
+    halted = memory.halt is not None and cluster in memory.halt.clusters
+    if cluster not in memory.clusters and not halted:
+        return _no_such_cluster(memory, cluster)
+    failure = memory.cluster(cluster).failure
+    if failure is None and not halted:
+        return Unchanged(
+            f"nothing of cluster {cluster} is held: it has not failed",
+            "gitops-mc status shows what is waited for",
+        )
+    after, said = _freed(memory, cluster)
+    return Changed(after.with_act(by.act(f"release {cluster}")), said)
+
+
+def release_all(memory: FleetMemory, by: By) -> ActResult:
+    """Lift every hold, and the halt."""
+    halted = () if memory.halt is None else memory.halt.clusters
+    held = sorted({*halted, *(name for name, m in memory.clusters.items() if m.failure is not None)})
+    if not held and memory.halt is None:
+        return Unchanged(
+            "nothing is held, and nothing is halted", "gitops-mc status shows what is waited for"
+        )
+    said: list[str] = []
+    after = memory
+    for name in held:
+        after, told = _freed(after, name)
+        said += told
+    if after.halt is not None:
+        after, said = replace(after, halt=None), [*said, "the halt is lifted"]
+    return Changed(after.with_act(by.act("release --all")), tuple(said))
+
+
+def _freed(memory: FleetMemory, cluster: str) -> tuple[FleetMemory, tuple[str, ...]]:
+    said: list[str] = []
+    m = memory.cluster(cluster)
+    if m.failure is not None:
+        what = ", ".join(sorted(m.failure.subjects)) or "what failed"
+        said.append(
+            f"{cluster} is no longer held; the clocks of {what} begin anew ({_short(m.failure.content)})"
+        )
+        memory = memory.with_cluster(cluster, _unfailed(m, m.failure))
+    if memory.halt is None:
+        return memory, tuple(said)
+    left = tuple(name for name in memory.halt.clusters if name != cluster)
+    if left == memory.halt.clusters:
+        return memory, tuple(said)
+    if left:
+        said.append(f"the halt stays, for {', '.join(left)}: gitops-mc release {left[0]}, or --all")
+        return replace(memory, halt=replace(memory.halt, clusters=left)), tuple(said)
+    return replace(memory, halt=None), (*said, "the halt is lifted: writes go on with the next apply")
+
+
+def _unfailed(m: ClusterMemory, failure: Failure) -> ClusterMemory:
+    """Without the failure. What failed before anything was written goes back to where it was before it was admitted:
+    it has to be admitted again, in its wave.
+    """
+    subjects = frozenset(failure.subjects)
+    pools = {p: PoolClocks() if f"pool:{p}" in subjects else c for p, c in m.pool_clocks.items()}
+    modules = {k: ModuleClocks() if f"module:{k}" in subjects else c for k, c in m.module_clocks.items()}
+    since = {gate: at for gate, at in m.gate_since.items() if gate not in subjects}
+    free = replace(m, failure=None, pool_clocks=pools, module_clocks=modules, gate_since=since)
+    if m.begun:
+        return free
+    return replace(free, started=m.passed, started_commit=m.passed_commit, admitted_at=m.passed_at, step=None)
+
+
+# ---------------------------------------------------------------------------------------------------------- skip
+
+
+def skip(memory: FleetMemory, cluster: str, content: Content, by: By) -> ActResult:
+    """Leave a cluster out for this content; newer content asks for it again."""
+    m = memory.cluster(cluster)
+    if m.skipped == content:
+        return Unchanged(
+            f"cluster {cluster} is skipped for this content already", f"undo: gitops-mc skip {cluster} --undo"
+        )
+    if m.out and m.started == content:
+        return Unchanged(f"cluster {cluster} has passed with this content: there is nothing to skip")
+    said = [
+        f"{cluster} is left out of the rollout of content {_short(content)}; newer content takes it in again"
+    ]
+    if m.step is not None:
+        said.append(
+            f"its step {m.step.step} stays open: pools {', '.join(m.step.pools)} may stand paused until it is taken in again"
+        )
+    if m.failure is not None and m.begun:
+        said.append(f"its failure still counts against maxFailures: gitops-mc release {cluster} lifts that")
+    after = memory.with_cluster(cluster, replace(m, skipped=content))
+    return Changed(after.with_act(by.act(f"skip {cluster}")), tuple(said))
+
+
+def unskip(memory: FleetMemory, cluster: str, by: By) -> ActResult:
+    """Take a skipped cluster in again."""
+    m = memory.cluster(cluster)
+    if m.skipped is None:
+        known = cluster in memory.clusters
+        return Unchanged(f"cluster {cluster} is not skipped") if known else _no_such_cluster(memory, cluster)
+    after = memory.with_cluster(cluster, replace(m, skipped=None))
+    return Changed(after.with_act(by.act(f"skip {cluster} --undo")), (f"{cluster} takes part again",))
+
+
+# -------------------------------------------------------------------------------------------------------- excuse
+
+
+def excuse(memory: FleetMemory, cluster: str, node: str, until: datetime, by: By) -> ActResult:
+    """Leave one node out of its pool's gate until a time. `by.why` is the reason that is shown with it."""
+    if cluster not in memory.clusters:
+        return _no_such_cluster(memory, cluster)
+    m = memory.cluster(cluster)
+    made = Excuse(node, by.why, until)
+    if made in m.excused:
+        return Unchanged(f"node {node} of {cluster} is excused like this already, until {_at(until)}")
+    kept = tuple(e for e in m.excused if e.node != node and e.until > by.at)
+    moved = any(e.node == node and e.until > by.at for e in m.excused)
+    told = (
+        f"node {node} of {cluster} is now excused until {_at(until)}"
+        if moved
+        else f"node {node} of {cluster} is excused until {_at(until)}: its pool's gate looks at the other nodes one by one"
+    )
+    after = memory.with_cluster(cluster, replace(m, excused=(*kept, made)))
+    return Changed(after.with_act(by.act(f"excuse {node} --cluster {cluster} until {_at(until)}")), (told,))
+
+
+def unexcuse(memory: FleetMemory, cluster: str, node: str, by: By) -> ActResult:
+    """Count a node again."""
+    if cluster not in memory.clusters:
+        return _no_such_cluster(memory, cluster)
+    m = memory.cluster(cluster)
+    kept = tuple(e for e in m.excused if e.node != node)
+    if kept == m.excused:
+        named = ", ".join(e.node for e in m.excused) or "none"
+        return Unchanged(f"node {node} of {cluster} is not excused; excused are: {named}")
+    after = memory.with_cluster(cluster, replace(m, excused=kept))
+    act = by.act(f"excuse {node} --cluster {cluster} --undo")
+    return Changed(after.with_act(act), (f"node {node} of {cluster} counts again",))
+
+
+# -------------------------------------------------------------------------------------------------------- accept
+
+
+def findings(memory: FleetMemory) -> Mapping[str, tuple[str, ...]]:
+    """Ids of gate findings that stand and are not accepted, by cluster."""
+    found = {
+        name: tuple(sorted({c.mismatch for c in m.pool_clocks.values() if c.mismatch} - {*m.accepted}))
+        for name, m in sorted(memory.clusters.items())
+    }
+    return {name: ids for name, ids in found.items() if ids}
+
+
+def accept(memory: FleetMemory, gate: str, cluster: str | None, by: By) -> ActResult:
+    """Accept a finding of a pool gate by its id. Without a cluster: the one that shows it."""
+    if cluster is not None and cluster not in memory.clusters:
+        return _no_such_cluster(memory, cluster)
+    where = [name for name, ids in findings(memory).items() if gate in ids and cluster in {None, name}]
+    if not where:
+        return _nothing_to_accept(memory, gate, cluster)
+    if len(where) > 1:
+        return Unchanged(f"{gate} is shown by {', '.join(where)}", "say for which one: --cluster CLUSTER")
+    m = memory.cluster(where[0])
+    after = memory.with_cluster(where[0], replace(m, accepted=(*m.accepted, gate)))
+    told = f"finding {gate} of {where[0]} is accepted: its pool opens once it has settled with it"
+    return Changed(after.with_act(by.act(f"accept {gate} --cluster {where[0]}")), (told,))
+
+
+def _nothing_to_accept(memory: FleetMemory, gate: str, cluster: str | None) -> Unchanged:
+    accepted = [n for n, m in memory.clusters.items() if gate in m.accepted and cluster in {None, n}]
+    if accepted:
+        return Unchanged(f"{gate} of {accepted[0]} is accepted already")
+    shown = [
+        f"{i} ({name})" for name, ids in findings(memory).items() for i in ids if cluster in {None, name}
+    ]
+    told = f"; standing: {', '.join(shown)}" if shown else "; none stands at this moment"
+    return Unchanged(
+        f"no gate shows a finding {gate}{told}", "gitops-mc status and gitops-mc why show the ids"
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ approval
+
+
+def approved(memory: FleetMemory, name: str, by: By) -> FleetMemory:
+    """Keep that a human approved a wave or a first contact; the rollout itself binds it to contents."""
+    return memory.with_act(by.act(f"apply --approve {name}"))
+
+
+def _no_such_cluster(memory: FleetMemory, cluster: str) -> Unchanged:
+    close = get_close_matches(cluster, memory.clusters, n=1)
+    known = f"did you mean {close[0]}?" if close else f"it knows {', '.join(memory.clusters) or 'none'}"
+    return Unchanged(f"the state file knows no cluster {cluster}", known)
+
+
+def _short(content: str) -> str:
+    return content[:12]
+
+
+def _at(when: datetime) -> str:
+    return when.isoformat(timespec="seconds")
