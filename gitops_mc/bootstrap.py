@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from gitops_mc.adapters.git import open_source
-from gitops_mc.app.use_cases.repository import Repository
+from gitops_mc.adapters.memory import MemoryView
+from gitops_mc.adapters.system import SystemClock, ThreadWorkers
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.ports import MemoryStore
+from gitops_mc.app.use_cases.planning import Session
+from gitops_mc.app.use_cases.repository import Repository, past_contents
+from gitops_mc.core.model import GLOBAL_CLUSTER
+
+if TYPE_CHECKING:
+    from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+
+STATE_FILE = ".gitops-mc-state.json"
+_CALLS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayAccess:
+    """Every cluster through the platform's gateway, with one token."""
+
+    url: str
+    token_file: Path
+    ca_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KubeconfigAccess:
+    """A context of a kubeconfig for each cluster, named like it unless `contexts` says otherwise."""
+
+    path: Path
+    contexts: Mapping[str, str] = field(default_factory=dict)
+
+
+Access: TypeAlias = GatewayAccess | KubeconfigAccess
 
 
 def open_repository(path: str, revision: str | None = None) -> Repository:
@@ -19,3 +56,39 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
     from gitops_mc.adapters.watching import changes  # noqa: PLC0415 - only where it is used: it loads a native library
 
     return changes(Path(path), revision)
+
+
+def look_at_memory(path: Path) -> MemoryStore:
+    """The remembered state, for those who write nothing."""
+    return MemoryView(path)
+
+
+@contextmanager
+def session(
+    access: Access, clusters: tuple[str, ...], store: MemoryStore, repository: Repository
+) -> Iterator[Session]:
+    """The clusters within reach until the end of the `with`. Raises UsageError for what cannot be right."""
+    transport = _transport(access, clusters)
+    clock = SystemClock()
+    workers = ThreadWorkers(_CALLS_AT_ONCE)
+    jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
+    api = ClusterApi(transport, clock, jitter=jitter)
+    executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
+    try:
+        yield Session(api, clock, workers, executor)
+    finally:
+        workers.close()
+        transport.close()
+
+
+def _transport(access: Access, clusters: tuple[str, ...]) -> GatewayTransport | KubeconfigTransport:
+    from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport  # noqa: PLC0415 - slow to load
+
+    match access:
+        case GatewayAccess(url, token_file, ca_file):
+            return GatewayTransport(url, token_file, ca_file)
+        case KubeconfigAccess(path, contexts):
+            named = {name: name for name in (*clusters, GLOBAL_CLUSTER)}
+            return KubeconfigTransport(path, {**named, **contexts})
+        case _:
+            assert_never(access)

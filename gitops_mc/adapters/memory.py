@@ -204,3 +204,18 @@ def _flush_folder(folder: Path) -> None:
 
 def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class MemoryView:
+    """The MemoryStore port for those who only look: no lock, and nothing is ever saved."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def load(self) -> JsonObject | None:
+        """As `read_memory`."""
+        return read_memory(self._path)
+
+    def save(self, state: JsonObject) -> None:  # noqa: ARG002 - the port's signature
+        """Raises MemoryStoreError, always."""
+        raise MemoryStoreError(f"the state file {self._path} is only looked at here")

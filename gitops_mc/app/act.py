@@ -82,12 +82,13 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
 def _writes(api: ClusterApi, clock: Clock, move: Apply, content: Content) -> Outcome:
     """All writes are tried on the server first, so that a step the server refuses is not begun."""
     for write in move.writes:
-        tried = _attempt(write, content, clock, partial(_send, api, move.cluster, write, DryRun.SERVER))
-        if tried.stops and not _dry_run_unsupported(tried):
+        tried = _attempt(write, content, clock, partial(send_write, api, move.cluster, write, DryRun.SERVER))
+        told = tried.fault.reason if tried.fault is not None else tried.trouble
+        if tried.stops and not dry_run_unsupported(told):
             return tried
     done: list[Written] = []
     for write in move.writes:
-        outcome = _attempt(write, content, clock, partial(_send, api, move.cluster, write, DryRun.NO))
+        outcome = _attempt(write, content, clock, partial(send_write, api, move.cluster, write, DryRun.NO))
         if outcome.stops:
             return replace(outcome, written=tuple(done))
         done.append(Written(move.cluster, describe(write)))
@@ -108,13 +109,13 @@ def _attempt(write: Change, content: Content, clock: Clock, send: Callable[[], N
     return Outcome()
 
 
-def _dry_run_unsupported(outcome: Outcome) -> bool:
+def dry_run_unsupported(told: str) -> bool:
     """Some servers refuse dry runs as such (an admission webhook without support): then the real write is the test."""
-    told = outcome.fault.reason if outcome.fault is not None else outcome.trouble
     return any(word in told.lower() for word in _NO_DRY_RUN)
 
 
-def _send(api: ClusterApi, cluster: str, write: Change, dry_run: DryRun) -> None:
+def send_write(api: ClusterApi, cluster: str, write: Change, dry_run: DryRun) -> None:
+    """Make one write, or let the server only say what it would do. Raises what the API raises."""
     where = GLOBAL_CLUSTER if write.key.kind is Kind.MODULE_INFO else cluster
     resource = RESOURCES[write.key.kind.value]
     match write:

@@ -95,7 +95,7 @@ class Executor:
         )
         while True:
             now = self.clock.now()
-            fleet = self._with_past(fleet, memory)
+            fleet = self.with_past(fleet, memory)
             observed = Observed(
                 self._joined(fleet), self.workers.running() - {PLATFORM_JOB}, dict(self._faults)
             )
@@ -195,7 +195,7 @@ class Executor:
     def _act(self, move: Move, content: Content) -> Outcome:
         return carry_out(self.api, self.clock, move, content)
 
-    def _with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
+    def with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
         """The fleet with the contents that clusters still stand at, as far as they can be had."""
         contents = {name: dict(known) for name, known in fleet.contents.items()}
         for cluster in fleet.clusters:

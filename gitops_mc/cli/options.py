@@ -26,6 +26,10 @@ CLUSTERS = click.option(
 
 WATCH = click.option("--watch", is_flag=True, help="Run again whenever a file of the repository changes.")
 
+EXIT_CODE = click.option(
+    "--exit-code", is_flag=True, help="Exit 5 when changes are pending, 6 when some are refused."
+)
+
 
 def output(*formats: str) -> Callable[[F], F]:
     """`-o`; the first format is the default."""

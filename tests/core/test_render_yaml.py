@@ -31,7 +31,7 @@ values: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.one_of(
         st.lists(inner, max_size=4), st.dictionaries(texts.filter(lambda t: t != "<<"), inner, max_size=4)
     ),
-    max_leaves=12,
+    max_leaves=8,
 )
 objects = st.dictionaries(st.sampled_from(["kind", "metadata", "spec", "status"]), values, min_size=1)
 
@@ -45,6 +45,8 @@ def told(value: Any) -> Any:
             return [told(inner) for inner in value]
         case bool():
             return str(value)
+        case int():
+            return float(value)
         case _:
             return value
 
@@ -52,7 +54,7 @@ def told(value: Any) -> Any:
 @given(st.lists(objects, min_size=1, max_size=3))
 @example([{"spec": [[], {}, [[1]], {"a": [{"b": [[2, {"c": "x"}]]}]}]}])
 @example([{"spec": {"a": "\x85\u2028\ufeff\x7f\x00", "b": 1e22, "c": -1e-7, "d": "a: b # c"}}])
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 def test_what_is_written_is_read_back_equal_by_our_own_reader(wanted: list[dict[str, Any]]) -> None:
     read = read_documents(yaml_documents(wanted).encode())
     assert [str(flaw.message) for flaw in read.flaws] == []
@@ -60,7 +62,7 @@ def test_what_is_written_is_read_back_equal_by_our_own_reader(wanted: list[dict[
 
 
 @given(st.lists(objects, min_size=1, max_size=3))
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(max_examples=100, derandomize=True, deadline=None)
 def test_what_is_written_is_read_back_equal_by_a_reader_of_yaml_1_1(wanted: list[dict[str, Any]]) -> None:
     assert list(yaml.safe_load_all(yaml_documents(wanted))) == wanted
 

@@ -60,7 +60,7 @@ def problems_text(problems: Iterable[Problem]) -> Iterator[Line]:
 
 def problems_json(problems: Sequence[Problem], summary: Summary) -> JsonObject:
     return {
-        "problems": [_problem_json(problem) for problem in problems],
+        "problems": [problem_json(problem) for problem in problems],
         "summary": {
             "clusters": summary.clusters,
             "objects": summary.objects,
@@ -101,7 +101,7 @@ def problems_gitlab(problems: Iterable[Problem], root: str = "") -> list[JsonObj
     return found
 
 
-def _problem_json(problem: Problem) -> JsonObject:
+def problem_json(problem: Problem) -> JsonObject:
     return {
         "file": problem.place.file,
         "line": problem.place.line,

@@ -45,7 +45,7 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         return answer(Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read))
     if plan.refusals:
         return answer(Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals))
-    if _needs_approval(case, plan):
+    if needs_approval(case, plan):
         return answer(
             Standing.APPROVAL,
             f"first contact: the plan changes what somebody set ({_first_changes(plan, case.live)}); "
@@ -94,7 +94,8 @@ def _relevant(case: Case, plan: ClusterPlan, managed: tuple[str, ...]) -> tuple[
     return tuple(p for p in dict.fromkeys([*managed, *touched]) if p in existing)
 
 
-def _needs_approval(case: Case, plan: ClusterPlan) -> bool:
+def needs_approval(case: Case, plan: ClusterPlan) -> bool:
+    """First contact, and the plan changes, takes over or deletes a value somebody set."""
     memory = case.memory
     first = memory.started is None and memory.passed is None
     approved = memory.approved == case.newest.content or case.name in case.approved

@@ -33,7 +33,7 @@ def next_moves(
     fleet: Fleet, memory: FleetMemory, observed: Observed, now: datetime, acts: Acts = NO_ACTS
 ) -> tuple[Decision, FleetMemory]:
     """One pass."""
-    memory = _prune_limits(_after_gap(memory, now), fleet)
+    memory = prune_limits(_after_gap(memory, now), fleet)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
     for name, assessment in found.items():
@@ -79,7 +79,7 @@ def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
     return replace(memory, clusters=clusters, waves=waves, clock=now)
 
 
-def _prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
+def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
     """A tightened limit holds at once, a loosened one from the commit after the one that loosened it."""
     said, known = fleet.policy.prune, memory.prune
     if known is None:

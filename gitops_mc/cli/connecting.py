@@ -1,0 +1,130 @@
+"""How live commands reach the clusters: the options, their environment variables, and what they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from gitops_mc.bootstrap import STATE_FILE, Access, GatewayAccess, KubeconfigAccess
+from gitops_mc.core.errors import UsageError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+STATE = click.option(
+    "--state",
+    type=_FILE,
+    metavar="FILE",
+    help=f"Where the rollout is remembered. [default: {STATE_FILE} in the folder REPO; keep it out of Git]",
+)
+
+_OPTIONS = (
+    click.option(
+        "--gateway",
+        metavar="URL",
+        envvar="GITOPS_MC_GATEWAY",
+        show_envvar=True,
+        help="The platform's address; clusters are below /kubernetes/<cluster>.",
+    ),
+    click.option(
+        "--token-file",
+        type=_FILE,
+        metavar="FILE",
+        envvar="GITOPS_MC_TOKEN_FILE",
+        show_envvar=True,
+        help="The API token for the gateway; read again when it changes.",
+    ),
+    click.option(
+        "--ca-file",
+        type=_FILE,
+        metavar="FILE",
+        envvar="GITOPS_MC_CA_FILE",
+        show_envvar=True,
+        help="CA certificates of the gateway; else the system's.",
+    ),
+    click.option(
+        "--kubeconfig",
+        type=_FILE,
+        metavar="FILE",
+        help="Reach each cluster by a context of this file instead.",
+    ),
+    click.option(
+        "--context",
+        "contexts",
+        metavar="CLUSTER=CONTEXT",
+        multiple=True,
+        help="The context of a cluster, where it is not named like it; may be repeated.",
+    ),
+)
+
+
+def connection(command: F) -> F:
+    """The connection options; the command gets `access`, an Access that makes sense, in their place."""
+
+    @wraps(command)
+    def with_access(
+        *arguments: Any,
+        gateway: str | None,
+        token_file: Path | None,
+        ca_file: Path | None,
+        kubeconfig: Path | None,
+        contexts: tuple[str, ...],
+        **options: Any,
+    ) -> Any:
+        if kubeconfig is not None:
+            if gateway is not None and _given("gateway"):
+                raise UsageError("--gateway and --kubeconfig are two ways; give one")
+            access: Access = KubeconfigAccess(kubeconfig, _contexts(contexts))
+        else:
+            access = _gateway(gateway, token_file, ca_file, contexts)
+        return command(*arguments, access=access, **options)
+
+    decorated: Any = with_access
+    for option in reversed(_OPTIONS):
+        decorated = option(decorated)
+    found: F = decorated
+    return found
+
+
+def state_file(state: Path | None, repo: str) -> Path:
+    """Where the rollout of this repository is remembered."""
+    return state if state is not None else Path(repo) / STATE_FILE
+
+
+def _given(option: str) -> bool:
+    """Whether the command line says it; what comes from the environment is a default."""
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.COMMANDLINE
+
+
+def _gateway(
+    gateway: str | None, token_file: Path | None, ca_file: Path | None, contexts: tuple[str, ...]
+) -> GatewayAccess:
+    if gateway is None:
+        raise UsageError(
+            "no way to the clusters is given",
+            hint="--gateway URL --token-file FILE (or GITOPS_MC_GATEWAY and GITOPS_MC_TOKEN_FILE), or --kubeconfig FILE",
+        )
+    if token_file is None:
+        raise UsageError(
+            "the gateway needs a token", hint="--token-file FILE, or GITOPS_MC_TOKEN_FILE in the environment"
+        )
+    if contexts:
+        raise UsageError("--context belongs to --kubeconfig")
+    return GatewayAccess(gateway, token_file, ca_file)
+
+
+def _contexts(pairs: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for pair in pairs:
+        cluster, equals, context = pair.partition("=")
+        if not (cluster and equals and context):
+            raise UsageError(f"--context {pair}: write CLUSTER=CONTEXT")
+        if found.setdefault(cluster, context) != context:
+            raise UsageError(f"--context names two contexts for cluster {cluster}")
+    return found

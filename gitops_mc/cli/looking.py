@@ -1,0 +1,66 @@
+"""What plan and diff have in common: read Git, look at the clusters, and let nothing sensitive out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gitops_mc.app.use_cases.planning import Asking, Planned, plan_fleet
+from gitops_mc.app.use_cases.repository import Repository, chosen, usable
+from gitops_mc.bootstrap import Access, look_at_memory, session
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.desired import DesiredState
+from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE, EXIT_ERROR, EXIT_PROBLEMS, EXIT_REFUSED
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import JsonObject, Known
+from gitops_mc.core.rollout.inputs import Fleet
+from gitops_mc.core.rollout.preview import FleetPreview
+
+
+def look(
+    terminal: Terminal,
+    repository: Repository,
+    *,
+    clusters: tuple[str, ...],
+    access: Access,
+    state_file: Path,
+    asking: Asking,
+) -> tuple[DesiredState, Planned]:
+    """A plan of these clusters (of all when none is named). From here on the terminal knows every secret there is in it."""
+    state, commit = repository.read()
+    terminal.learn(state.policy.sensitive, _desired_bodies(state))
+    usable(state)
+    wanted = frozenset(c.name for c in chosen(state, clusters)) if clusters else None
+    fleet = Fleet(state.policy, state.clusters, commit)
+    names = tuple(c.name for c in state.clusters)
+    with session(access, names, look_at_memory(state_file), repository) as connected:
+        planned = plan_fleet(connected, fleet, wanted, asking)
+    terminal.learn(state.policy.sensitive, (*_desired_bodies(state), *live_bodies(planned.live)))
+    return state, planned
+
+
+def code_of(found: FleetPreview, *, told: bool) -> int:
+    """Unknown clusters are an error, problems in the repository fail; pending changes and refusals only where the exit
+    code is asked to tell them (`--exit-code`).
+    """
+    if any(c.unknown for c in found.clusters):
+        return EXIT_ERROR
+    if any(c.desired.blocked for c in found.clusters):
+        return EXIT_PROBLEMS
+    if told and any(c.refused for c in found.clusters):
+        return EXIT_REFUSED
+    return EXIT_CHANGES if told and any(c.changes for c in found.clusters) else EXIT_DONE
+
+
+def live_bodies(live: Mapping[str, LiveCluster]) -> Iterator[JsonObject]:
+    """Every live object that may hold something sensitive, rendered configs among them."""
+    for cluster in live.values():
+        for fact in (cluster.configs, cluster.rendered, cluster.modules):
+            if isinstance(fact, Known):
+                yield from fact.value.values()
+
+
+def _desired_bodies(state: DesiredState) -> Iterator[JsonObject]:
+    for cluster in state.clusters:
+        for manifest in cluster.manifests:
+            yield manifest.body
