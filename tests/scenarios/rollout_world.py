@@ -98,6 +98,30 @@ def module(
     )
 
 
+def manifest(kind: str, name: str, spec: JsonObject, annotations: Mapping[str, str] | None = None) -> str:
+    """A manifest of a machine kind without labels."""
+    meta: JsonObject = {"name": name}
+    if annotations:
+        meta["annotations"] = dict(annotations)
+    return json.dumps(
+        {
+            "apiVersion": "machineconfiguration.alauda.io/v1alpha1",
+            "kind": kind,
+            "metadata": meta,
+            "spec": spec,
+        }
+    )
+
+
+def policy(restarts: Mapping[str, str]) -> str:
+    """A MachineConfiguration that restarts a service when a file changes: file path -> service."""
+    files = [
+        {"path": path, "actions": [{"type": "Restart", "restart": {"serviceName": service}}]}
+        for path, service in restarts.items()
+    ]
+    return manifest("MachineConfiguration", "cluster", {"nodeDisruptionPolicy": {"files": files}})
+
+
 UNIT = "[Unit]\nDescription=x\n[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 
 
