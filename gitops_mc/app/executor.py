@@ -22,12 +22,13 @@ from gitops_mc.core.model import (
     Content,
     DesiredCluster,
     Kind,
+    Unknown,
 )
 from gitops_mc.core.rollout.case import WriteFault
 from gitops_mc.core.rollout.fleet import next_moves
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
-from gitops_mc.core.rollout.moves import Decision, Move
+from gitops_mc.core.rollout.moves import Apply, Decision, Move
 
 PLATFORM_JOB = "(platform)"
 ONE_LOOK = timedelta(seconds=20)
@@ -63,6 +64,12 @@ class _Result:
     outcome: Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class _PlatformRead:
+    begun: datetime
+    platform: Platform
+
+
 @dataclass(slots=True)
 class Executor:
     """Carries a fleet's rollout out. One at a time for one memory."""
@@ -76,6 +83,9 @@ class Executor:
     """An earlier content of a cluster, fetched by the commit it was seen at; None when it cannot be had any more."""
     _live: dict[str, LiveCluster] = field(default_factory=dict)
     _platform: Platform | None = None
+    _platform_begun: datetime | None = None
+    _modules_written: dict[str, datetime] = field(default_factory=dict)
+    """By cluster: when the answer to our last write of its modules came."""
     _readers: dict[str, ClusterReader] = field(default_factory=dict)
     _faults: dict[str, WriteFault] = field(default_factory=dict)
     _read_at: dict[str, datetime] = field(default_factory=dict)
@@ -156,8 +166,8 @@ class Executor:
         troubles: list[str] = []
         for name, result in results.items():
             match result:
-                case Platform():
-                    self._platform = result
+                case _PlatformRead():
+                    self._platform, self._platform_begun = result.platform, result.begun
                 case _Result():
                     self._live[name] = result.live
                     written += result.outcome.written
@@ -177,12 +187,26 @@ class Executor:
     def _joined(self, fleet: Fleet) -> Mapping[str, LiveCluster]:
         now = self.clock.now()
         platform = self._platform or no_platform(now)
-        return {
+        found = {
             c.name: joined(self._live.get(c.name) or unread(c.name, now), platform) for c in fleet.clusters
         }
+        return {
+            name: replace(live, modules=Unknown("global was read before our last write was answered", now))
+            if self._platform_is_older(name)
+            else live
+            for name, live in found.items()
+        }
 
-    def _read_platform(self) -> Platform:
-        return read_platform(self.api, self.clock, self._platform or no_platform(self.clock.now()))
+    def _platform_is_older(self, cluster: str) -> bool:
+        """Whether global was read before a write for this cluster was answered: decided on that, a module would be
+        created twice.
+        """
+        written, begun = self._modules_written.get(cluster), self._platform_begun
+        return written is not None and (begun is None or begun <= written)
+
+    def _read_platform(self) -> _PlatformRead:
+        begun = self.clock.now()
+        return _PlatformRead(begun, read_platform(self.api, self.clock, self._platform or no_platform(begun)))
 
     def _read(self, cluster: str, interest: Interest) -> _Result:
         return self._act_and_read(cluster, interest, None)
@@ -193,7 +217,10 @@ class Executor:
         return _Result(reader.read(self._live.get(cluster), interest), outcome)
 
     def _act(self, move: Move, content: Content) -> Outcome:
-        return carry_out(self.api, self.clock, move, content)
+        outcome = carry_out(self.api, self.clock, move, content)
+        if isinstance(move, Apply) and any(w.key.kind is Kind.MODULE_INFO for w in move.writes):
+            self._modules_written[move.cluster] = self.clock.now()
+        return outcome
 
     def with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
         """The fleet with the contents that clusters still stand at, as far as they can be had."""

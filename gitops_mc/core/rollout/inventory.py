@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gitops_mc.core.diff import Written
+from gitops_mc.core.diff import Adopt, Written
 from gitops_mc.core.diff.digests import applied_digest, leaf_digests
 from gitops_mc.core.gates import live_modules
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import DesiredCluster, Kind, Manifest, Unknown, name_of, uid_of
+from gitops_mc.core.model import DesiredCluster, Kind, Manifest, ResourceKey, Unknown, name_of, uid_of
 from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.rollout.memory import ClusterMemory, InventoryEntry
 
@@ -20,9 +20,11 @@ def with_inventory(
     """The inventory as the live state shows it: what stands there as Git says with our mark is ours.
 
     So an answer that a crash swallowed is learnt from the cluster. What is gone there and from Git is forgotten.
+    A ModuleInfo carries no mark of ours (the platform makes it anew, without it): once its values are as in Git,
+    remembering it is all there is to do.
     """
     entries = {(e.kind, e.name): e for e in memory.inventory}
-    for key in plan.unchanged:
+    for key in (*plan.unchanged, *unsent(plan)):
         manifest = desired.get(key)
         found = None if manifest is None else _written(manifest, live)
         if found is not None:
@@ -36,6 +38,11 @@ def with_inventory(
     ]
     inventory = tuple(kept)
     return memory if inventory == memory.inventory else replace(memory, inventory=inventory)
+
+
+def unsent(plan: ClusterPlan) -> tuple[ResourceKey, ...]:
+    """Objects that the plan takes over without sending anything."""
+    return tuple(w.key for w in plan.writes if isinstance(w, Adopt) and not w.sent)
 
 
 def _written(manifest: Manifest, live: LiveCluster) -> Written | None:

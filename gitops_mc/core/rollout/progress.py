@@ -10,7 +10,7 @@ from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools
-from gitops_mc.core.rollout.inventory import with_inventory
+from gitops_mc.core.rollout.inventory import unsent, with_inventory
 from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Act, Await, Finished, Next, Position, next_step
@@ -24,6 +24,8 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     managed = managed_pools(desired, case.live)
     gates = gates_of(case, desired, managed)
     memory = with_inventory(gates.memory, desired, plan, case.live)
+    if unsent(plan):  # remembered by now, so it is no step any more
+        plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
     closed = tuple(p for p, _ in gates.not_open(managed))
 
     def told(standing: Standing, reason: str, following: Next | None) -> Assessment:
