@@ -2,7 +2,7 @@
 
 from gitops_mc.core.plan.build import NO_CIRCUMSTANCES, Circumstances, diff_of, make_plan
 from gitops_mc.core.plan.modules import machine_modules, module_order
-from gitops_mc.core.plan.steps import ClusterPlan, NodeImpact, PoolImpact, Refusal, Step, StepKind
+from gitops_mc.core.plan.steps import ClusterPlan, NodeImpact, PoolImpact, Refusal, Step, StepKind, drift_id
 from gitops_mc.core.plan.world import World, applied, live_world, planned_world
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "World",
     "applied",
     "diff_of",
+    "drift_id",
     "live_world",
     "machine_modules",
     "make_plan",

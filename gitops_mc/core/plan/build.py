@@ -12,6 +12,8 @@ from gitops_mc.core.diff import (
     ClusterDiff,
     Create,
     Delete,
+    RefusalCause,
+    Refused,
     Update,
     Written,
     diff_cluster,
@@ -32,7 +34,7 @@ from gitops_mc.core.plan.deletions import orders_disagree, shrinking, sort_delet
 from gitops_mc.core.plan.groups import Group, groups
 from gitops_mc.core.plan.impact import Scene, impacts, policy_after
 from gitops_mc.core.plan.modules import module_order
-from gitops_mc.core.plan.steps import ClusterPlan, Refusal, Step, StepKind
+from gitops_mc.core.plan.steps import ClusterPlan, Refusal, Step, StepKind, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 
@@ -105,12 +107,7 @@ def make_plan(
             ),
         ),
         refusals=(
-            *(
-                Refusal(
-                    r.cause.value.replace(" ", "-"), f"{r.key.kind.value} {r.key.name}: {r.reason}", r.key
-                )
-                for r in found.refusals
-            ),
+            *(Refusal(r.cause.value.replace(" ", "-"), _refused(r), r.key) for r in found.refusals),
             *sorted_out.refusals,
             *_shrinking(touched, before, after, desired, circumstances),
             *_undecided_order(touched, before, after, circumstances),
@@ -124,6 +121,13 @@ def make_plan(
         notes=tuple(_notes(changes)),
         desired_pools=after.pools,
     )
+
+
+def _refused(refused: Refused) -> str:
+    told = f"{refused.key.kind.value} {refused.key.name}: {refused.reason}"
+    if refused.cause is not RefusalCause.DRIFTED:
+        return told
+    return f"{told}; if Git's side wins: gitops-mc accept {drift_id(refused.key)} --cluster {refused.key.cluster}"
 
 
 def _steps(

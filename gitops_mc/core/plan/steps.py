@@ -142,6 +142,11 @@ class ClusterPlan:
         )
 
 
+def drift_id(key: ResourceKey) -> str:
+    """Under which id a human says that Git's side wins over an edit by hand."""
+    return f"drift:{key.kind.value}/{key.name}"
+
+
 def _write_digest(write: Change) -> list[object]:
     name = type(write).__name__
     if isinstance(write, Delete):

@@ -32,8 +32,9 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     def answer(
         standing: Standing, reason: str, following: Next | None = None, *, repair: bool = False
     ) -> Admission:
-        return Admission(standing, reason, plan, gates, following, repair)
+        return Admission(standing, reason, plan, gates, following, repair, ends_step=orphaned)
 
+    orphaned = current is None and memory.begun and not memory.out and bool(marked_pools(case.live))
     failed = memory.failure
     repair = failed is not None and repairs(failed, newest, case.live)
     if failed is not None and not repair and failed.content != newest.content:

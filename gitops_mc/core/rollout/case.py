@@ -9,7 +9,7 @@ from datetime import datetime
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster, Open, ResourceKey, Unknown
-from gitops_mc.core.plan import Circumstances, ClusterPlan
+from gitops_mc.core.plan import Circumstances, ClusterPlan, drift_id
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.rollout.gating import GateBook, judge_gates, order_of
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure
@@ -64,6 +64,8 @@ class Admission:
     next: Next | None = None
     repair: bool = False
     """It repairs what failed: written through a halt."""
+    ends_step: bool = False
+    """A step of a content that cannot be had any more stands open: this one takes over, to end it."""
     failure: Failure | None = None
     """It has failed before anything was written: never published."""
 
@@ -122,4 +124,5 @@ def circumstances(case: Case, memory: ClusterMemory) -> Circumstances:
         order=order_of(memory),
         prune=case.prune,
         passed=None if memory.passed is None else case.contents.get(memory.passed),
+        git_wins=frozenset(m.key for m in case.newest.manifests if drift_id(m.key) in memory.accepted),
     )

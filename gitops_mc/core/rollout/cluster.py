@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Severity, Unknown
 from gitops_mc.core.rollout.admission import admission
@@ -54,10 +55,13 @@ def assess(case: Case) -> Assessment:
 
 
 def _dark_clock(case: Case) -> ClusterMemory:
+    """Since when the cluster does not answer. While the whole fleet has a fault, no cluster is counted for it."""
     memory = case.memory
     if case.live.dark is None:
         return memory if memory.dark_since is None else replace(memory, dark_since=None)
-    return memory if memory.dark_since is not None else replace(memory, dark_since=case.now)
+    if memory.dark_since is None or case.counting is Counting.STOPPED:
+        return replace(memory, dark_since=case.now)
+    return memory
 
 
 def _early(case: Case, memory: ClusterMemory) -> Assessment | None:

@@ -41,8 +41,8 @@ class Desk:
         arriving = a.admission
         if name in self.moves or arriving is None or arriving.standing is not Standing.READY or a.mid_step:
             return
-        repair = arriving.repair and a.memory.failure is not None
-        if not repair and (not wave_open or self.memory.halt is not None):
+        urgent = arriving.ends_step or (arriving.repair and a.memory.failure is not None)
+        if not urgent and (not wave_open or self.memory.halt is not None):
             return
         done = isinstance(arriving.next, Finished)
         if not done and not a.in_rollout and not self._place(name, view):

@@ -12,16 +12,17 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import DesiredCluster, Known, Outage
+from gitops_mc.core.model import DesiredCluster, Failed, Known, Outage
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
-from gitops_mc.core.rollout.memory import FleetMemory, Halt, PruneLimits
+from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, Halt, PruneLimits
 from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import outlook, view_of
+from gitops_mc.core.rollout.repairs import pool_subject
 from gitops_mc.core.rollout.transitions import passed
 from gitops_mc.core.rollout.waves import Budget, Line, lines, look, not_reread, remembered
 
@@ -44,6 +45,7 @@ def next_moves(
     budget = _budget(fleet, found, memory)
     memory = _halted(memory, found, budget, now)
     memory, views = _waves(on, memory, found, budget)
+    memory = _soak_failures(on, memory, found, views)
     desk = _moves(on, memory, found, views, budget)
     wave_of = {name: view.wave for view in views for name in view.members}
     shown = tuple(view_of(desk.found[c.name], wave_of.get(c.name, ""), observed.busy) for c in fleet.clusters)
@@ -189,6 +191,28 @@ def _passes(
         else:
             result[name] = replace(a, memory=after, next=None)
     return memory, result
+
+
+def _soak_failures(
+    on: Pass, memory: FleetMemory, found: Mapping[str, Assessment], views: Sequence[WaveView]
+) -> FleetMemory:
+    """A cluster that passed, and whose pools fail while its wave soaks, has failed with what it passed."""
+    for name in (n for v in views if v.state is WaveState.SOAKING for n in v.members):
+        a = found[name]
+        if a.standing is not Standing.PASSED or a.gates is None or name in on.observed.busy:
+            continue
+        failed = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
+        if not failed:
+            continue
+        failure = Failure(
+            content=a.desired.content,
+            cause=FailureCause.CONFIG,
+            reason="failed while its wave soaked: " + "; ".join(v.reason for v in failed.values()),
+            at=on.now,
+            subjects={f"pool:{p}": pool_subject(a.desired, on.observed.live[name], p) for p in failed},
+        )
+        memory = memory.with_cluster(name, replace(a.memory, failure=failure, begun=True))
+    return memory
 
 
 def _budget(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) -> Budget:

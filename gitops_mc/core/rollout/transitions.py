@@ -30,7 +30,6 @@ def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now
         module_clocks={},
         gate_since={},
         spec_hashes={},
-        accepted=() if not unfinished else memory.accepted,
     )
 
 
@@ -77,6 +76,7 @@ def passed(memory: ClusterMemory, now: datetime) -> ClusterMemory:
         passed_at=now,
         failure=None,
         begun=False,
+        accepted=(),
         step=None,
         spec_hashes={},
         gate_since={},
