@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,16 +12,20 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from gitops_mc.adapters.git import open_source
 from gitops_mc.adapters.memory import MemoryView
-from gitops_mc.adapters.system import SystemClock, ThreadWorkers
+from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
+from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.executor import Executor
-from gitops_mc.app.ports import MemoryStore
+from gitops_mc.app.ports import Clock, MemoryStore
+from gitops_mc.app.stopping import ReadOnlyOnce
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.repository import Repository, past_contents
 from gitops_mc.core.model import GLOBAL_CLUSTER
 
 if TYPE_CHECKING:
     from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+    from gitops_mc.sandbox.options import SandboxOptions
+    from gitops_mc.sandbox.serving import Serving
 
 STATE_FILE = ".gitops-mc-state.json"
 _CALLS_AT_ONCE = 32
@@ -65,14 +70,22 @@ def look_at_memory(path: Path) -> MemoryStore:
 
 @contextmanager
 def session(
-    access: Access, clusters: tuple[str, ...], store: MemoryStore, repository: Repository
+    access: Access,
+    clusters: tuple[str, ...],
+    store: MemoryStore,
+    repository: Repository,
+    stop: threading.Event | None = None,
 ) -> Iterator[Session]:
-    """The clusters within reach until the end of the `with`. Raises UsageError for what cannot be right."""
+    """The clusters within reach until the end of the `with`. Raises UsageError for what cannot be right.
+
+    Once `stop` is set nothing waits any more and no write is sent. With a sandbox time is the sandbox's.
+    """
+    stop = stop or threading.Event()
+    clock = _clock(access, stop)
     transport = _transport(access, clusters)
-    clock = SystemClock()
     workers = ThreadWorkers(_CALLS_AT_ONCE)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
-    api = ClusterApi(transport, clock, jitter=jitter)
+    api = ClusterApi(ReadOnlyOnce(transport, stop.is_set), clock, jitter=jitter)
     executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
     try:
         yield Session(api, clock, workers, executor)
@@ -92,3 +105,25 @@ def _transport(access: Access, clusters: tuple[str, ...]) -> GatewayTransport | 
             return KubeconfigTransport(path, {**named, **contexts})
         case _:
             assert_never(access)
+
+
+def _clock(access: Access, stop: threading.Event) -> Clock:
+    """The machine's time, or that of a sandbox."""
+    url = access.url if isinstance(access, GatewayAccess) else first_server(access.path)
+    return sandbox_clock(url, stop) or SystemClock(stop)
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """A sandbox that runs, and the clock it runs on."""
+
+    serving: Serving
+    clock: Clock
+
+
+def start_sandbox(options: SandboxOptions, speed: float, folder: Path, stop: threading.Event) -> Sandbox:
+    """Start an embedded fleet whose time runs `speed` times as fast as the machine's, until `stop` is set."""
+    from gitops_mc.sandbox.serving import serve  # noqa: PLC0415 - brings a web server along
+
+    clock = ScaledClock(speed, stop=stop)
+    return Sandbox(serve(options, clock, speed, folder, stop), clock)

@@ -6,8 +6,9 @@
 | `/apis/cluster.alauda.io/v1alpha1/moduleinfoes...` | the global cluster's |
 | `/auth/v1/clusters` | the global cluster's `clusters.platform.tkestack.io`, in the inventory's own words |
 | `/as/<token>/kubernetes/<cluster>/...` | that cluster's API server, for clients without an Authorization header |
+| `/sandbox/clock` | the time in here and how fast it runs, where the fleet has a clock: `{"now": "...", "speed": 60.0}` |
 
-Tokens are passed through; whether they are good is for each API server to say. The last row is for kubectl, which
+Tokens are passed through; whether they are good is for each API server to say. The row with `/as/` is for kubectl, which
 sends a token over TLS only, and this is plain HTTP on loopback: the kubeconfig written here uses it.
 """
 
@@ -20,6 +21,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -52,7 +54,15 @@ class RunningGateway:
     """Ends watches and connections; returns when the port is free."""
 
 
-def start(servers: Mapping[str, Server], port: int = 0) -> RunningGateway:
+@dataclass(frozen=True, slots=True)
+class SandboxTime:
+    """What `/sandbox/clock` tells: whoever rolls out in here has to live on the same clock."""
+
+    now: Callable[[], datetime]
+    speed: float
+
+
+def start(servers: Mapping[str, Server], port: int = 0, time: SandboxTime | None = None) -> RunningGateway:
     """Serve these clusters on 127.0.0.1; port 0 takes a free one. `servers` may grow later: it is looked up at each request.
 
     Raises OSError when the port is taken.
@@ -61,7 +71,7 @@ def start(servers: Mapping[str, Server], port: int = 0) -> RunningGateway:
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
     stopping = threading.Event()
     config = uvicorn.Config(
-        _Skin(servers, url, stopping).app(),
+        _Skin(servers, url, stopping, time).app(),
         log_config=None,
         log_level="critical",
         access_log=False,
@@ -121,15 +131,23 @@ def cluster_url(url: str, cluster: str) -> str:
 class _Skin:
     """From HTTP to `Request`, and from `Response` to HTTP."""
 
-    def __init__(self, servers: Mapping[str, Server], url: str, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        servers: Mapping[str, Server],
+        url: str,
+        stopping: threading.Event,
+        time: SandboxTime | None = None,
+    ) -> None:
         self._servers = servers
         self._url = url
         self._stopping = stopping
+        self._time = time
 
     def app(self) -> Starlette:
         return Starlette(
             routes=[
                 Route("/auth/v1/clusters", self._inventory, methods=["GET"]),
+                Route("/sandbox/clock", self._clock, methods=["GET"]),
                 Route("/kubernetes/{rest:path}", self._cluster, methods=_METHODS),
                 Route("/as/{token}/kubernetes/{rest:path}", self._cluster, methods=_METHODS),
                 Route("/apis/cluster.alauda.io/v1alpha1/{rest:path}", self._root, methods=_METHODS),
@@ -149,6 +167,12 @@ class _Skin:
         if server is None or path.split("/")[4] != "moduleinfoes":
             return _no_such_path()
         return await self._answer(server, http, path)
+
+    async def _clock(self, _http: HttpRequest) -> HttpResponse:
+        if self._time is None:
+            return _no_such_path()
+        told = {"now": self._time.now().isoformat(), "speed": self._time.speed}
+        return HttpResponse(json.dumps(told), media_type=JSON)
 
     async def _inventory(self, http: HttpRequest) -> HttpResponse:
         server = self._servers.get(GLOBAL_CLUSTER)
