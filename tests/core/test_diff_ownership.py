@@ -203,6 +203,15 @@ def test_an_entry_another_manager_shares_stays_and_is_said_to_stay(world: World)
     )
 
 
+def test_another_order_in_git_is_an_update_and_settles(world: World) -> None:
+    world.roll(policy("/etc/a", "/etc/b"))
+    (change,) = world.roll(policy("/etc/b", "/etc/a")).changes
+    assert isinstance(change, Update)
+    assert [(f.before, f.after) for f in change.fields] == [(["/etc/a", "/etc/b"], ["/etc/b", "/etc/a"])]
+    assert change.touch is Touch.CHANGES_EXISTING
+    assert world.diff(policy("/etc/b", "/etc/a")).unchanged == (key(POLICY, "cluster"),)
+
+
 def test_an_order_moved_by_another_is_shown_and_no_emergency(world: World) -> None:
     world.roll(policy("/etc/a", "/etc/b"))
     moved = policy("/etc/b", "/etc/a")["spec"]

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_mc.core.diff import Adopt, Create, Ownership, RefusalCause, Touch, Update, diff_cluster
-from gitops_mc.core.ignition import decode_source
+from gitops_mc.core.ignition import decode_source, keep_live_encoding
 from gitops_mc.core.model import FIELD_MANAGER, JsonObject, Kind, canonical_json, name_of, resource_version
 from tests.core.diff_world import (
     FLEET,
@@ -156,6 +156,8 @@ def test_a_predicted_conflict_is_the_one_the_server_answers(
         if refusal.cause is not RefusalCause.CONFLICT:
             continue
         (body,) = (m.body for m in desired(*bodies).manifests if m.key == refusal.key)
+        if refusal.key.kind is Kind.MACHINE_CONFIG:
+            body = keep_live_encoding(body, world.get(refusal.key.kind, refusal.key.name))
         spec = {name: value for name, value in body["spec"].items() if name != "paused"}
         with pytest.raises(RefusedError) as answer:
             world.apply({**body, "spec": spec})

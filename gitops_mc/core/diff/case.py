@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gitops_mc.core.diff.changes import Written
 from gitops_mc.core.diff.comparison import Comparison
 from gitops_mc.core.diff.digests import digest_of_leaves
+from gitops_mc.core.diff.paths import in_order_of
 from gitops_mc.core.model import APPLIED_ANNOTATION, JsonObject, Manifest, ResourceKey, annotations_of, uid_of
 
 DEFAULT_FLEET = "default"
@@ -72,6 +73,11 @@ class Case:
 
     @property
     def drifted(self) -> bool:
-        """Somebody changed, removed or took over what we wrote: our part of live is not what we wrote last."""
+        """Somebody changed, removed or took over what we wrote: our part of live is not what we wrote last.
+
+        Other owners of a keyed list move our entries when they apply theirs; that has no effect and is no drift.
+        """
         ours = self.compared.owners.projection(self.compared.there)
-        return self.last is not None and digest_of_leaves(self.key.kind, self.key.name, ours) != self.last
+        candidates = (ours, in_order_of(self.compared.wanted, ours))
+        digests = {digest_of_leaves(self.key.kind, self.key.name, leaves) for leaves in candidates}
+        return self.last is not None and self.last not in digests

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from gitops_mc.core.diff.paths import ANNOTATIONS, LABELS, PAUSED, Leaves, Path, leaves_of, shown
+from gitops_mc.core.diff.paths import ANNOTATIONS, LABELS, PAUSED, Leaves, Path, items_of, leaves_of, shown
 from gitops_mc.core.ignition.comparing import decoded_fields
 from gitops_mc.core.ignition.merging import effective_of
 from gitops_mc.core.model import (
@@ -46,13 +46,16 @@ def desired_leaves(kind: Kind, body: JsonObject) -> dict[Path, Any]:
 
 
 def digest_of_leaves(kind: Kind, name: str, leaves: Leaves) -> str:
-    """The same for leaves, those of a live object that are ours for instance. The order of keyed items has no part."""
+    """The same for leaves, those of a live object that are ours for instance; keyed items count in the order in which
+    they stand in their list.
+    """
     said = sorted(
         [shown(path), meaning(kind, path, value)]
         for path, value in leaves.items()
         if not _is_left_out(kind, path)
     )
-    return digest_of([kind.value, name, said])
+    orders = [shown(item) for item in sorted(items_of(leaves), key=lambda item: shown(item[:-1]))]
+    return digest_of([kind.value, name, said, *([orders] if orders else [])])
 
 
 def meaning(kind: Kind, path: Path, value: Any) -> Any:

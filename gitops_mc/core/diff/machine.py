@@ -127,7 +127,7 @@ def _drift_reason(case: Case, managers: tuple[str, ...], lost: list[Path]) -> st
     if case.compared.differing or case.compared.going:
         return f"it was changed{by} since we wrote it"
     if case.compared.reordered:
-        return f"the order of our entries was changed{by}; it has no effect"
+        return "our entries were moved to another order since we wrote them; it has no effect"
     taken = ", ".join(shown(path) for path in lost) or "the mark of what was applied"
     return f"values are as in Git, but {taken} was taken over{by} since we wrote it"
 
@@ -162,7 +162,7 @@ def _drift_refusal(case: Case) -> Refused | None:
     """
     if case.git_wins or case.compared.equal or not case.drifted:
         return None
-    if not case.remade and not case.compared.contested and not case.compared.reordered:
+    if not case.remade and not case.compared.contested:
         return None
     managers = case.compared.owners.among(case.compared.contested)
     by = f" by {', '.join(managers)}" if managers else ""

@@ -111,6 +111,12 @@ def items_of(leaves: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(dict.fromkeys(item for path in leaves if (item := item_of(path)) is not None))
 
 
+def in_order_of(model: Leaves, leaves: Leaves) -> Leaves:
+    """The same leaves with their keyed items in the order of the model's; items that it lacks come after them."""
+    rank = {item: position for position, item in enumerate(items_of(model))}
+    return dict(sorted(leaves.items(), key=lambda leaf: rank.get(item_of(leaf[0]) or (), len(rank))))
+
+
 def same(left: FieldValue, right: FieldValue) -> bool:
     """Equal as JSON: 1 and True differ."""
     if left is ABSENT or right is ABSENT:
