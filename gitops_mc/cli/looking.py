@@ -13,6 +13,7 @@ from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE, EXIT_ERROR, EXIT_PROBLEMS, EXIT_REFUSED
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Known
+from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.preview import FleetPreview
 
@@ -50,6 +51,14 @@ def code_of(found: FleetPreview, *, told: bool) -> int:
     if told and any(c.refused for c in found.clusters):
         return EXIT_REFUSED
     return EXIT_CHANGES if told and any(c.changes for c in found.clusters) else EXIT_DONE
+
+
+def tell_unread(terminal: Terminal, found: FleetPreview) -> None:
+    """Which clusters could not be read, beside the result."""
+    unread = [c for c in found.clusters if c.unknown]
+    terminal.say(
+        *(Line(visible(f"error: {c.name} could not be read: {c.unknown}"), Tone.BAD) for c in unread)
+    )
 
 
 def live_bodies(live: Mapping[str, LiveCluster]) -> Iterator[JsonObject]:

@@ -10,10 +10,9 @@ import click
 from gitops_mc.app.use_cases.planning import ask_servers
 from gitops_mc.bootstrap import Access, open_repository
 from gitops_mc.cli import connecting, options
-from gitops_mc.cli.looking import code_of, look
+from gitops_mc.cli.looking import code_of, look, tell_unread
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.watching import again
-from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.render.plan_json import plan_json
 from gitops_mc.core.render.plan_markdown import plan_markdown
 from gitops_mc.core.render.plan_text import plan_text
@@ -62,8 +61,7 @@ def command(
             terminal, repository, clusters=clusters, access=access, state_file=file, asking=ask_servers
         )
         _PRINTERS[output](terminal, planned.preview)
-        unread = [c for c in planned.preview.clusters if c.unknown]
-        terminal.say(*(Line(f"error: {c.name} could not be read: {c.unknown}", Tone.BAD) for c in unread))
+        tell_unread(terminal, planned.preview)
         return code_of(planned.preview, told=exit_code)
 
     return again(terminal, repo, revision, watch=watch, once=once)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import plan, render, sandbox, validate
+from gitops_mc.cli import diff, plan, render, sandbox, validate
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -15,6 +15,7 @@ from gitops_mc.core.errors import EXIT_DONE
 COMMANDS: tuple[click.Command, ...] = (
     validate.command,
     render.command,
+    diff.command,
     plan.command,
     sandbox.command,
 )

@@ -8,7 +8,7 @@ from typing import assert_never
 
 from gitops_mc.core.diff import Adopt, Change, Create, Delete, Update
 from gitops_mc.core.disruption import describe
-from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, Unknown
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, ResourceKey, Unknown
 from gitops_mc.core.plan import NodeImpact, Step, StepKind
 from gitops_mc.core.render.lines import count
 from gitops_mc.core.rollout.moves import Standing
@@ -226,3 +226,9 @@ def totals(found: FleetPreview) -> str:
             parts.append(f"{number} {what}")
     nodes = f"{count(sum(c.rebooting for c in clusters), 'node')} to reboot, {sum(c.draining for c in clusters)} to drain"
     return f"{', '.join(parts)}; {nodes}"
+
+
+def refusals(cluster: ClusterPreview, told: frozenset[ResourceKey]) -> Iterator[str]:
+    """Refusals of the plan beside those of the objects in `told`: limits, merge order, missing APIs."""
+    if cluster.plan is not None:
+        yield from (f"{r.reason} [{r.rule}]" for r in cluster.plan.refusals if r.key not in told)

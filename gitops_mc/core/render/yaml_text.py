@@ -22,6 +22,11 @@ def yaml_documents(objects: Iterable[JsonObject]) -> str:
     return "".join("---\n" + "".join(f"{line}\n" for line in _block(value, "")) for value in objects)
 
 
+def yaml_lines(value: Any) -> tuple[str, ...]:
+    """One value, as it would stand in a document."""
+    return tuple(_block(value, ""))
+
+
 def _block(value: Any, indent: str) -> Iterator[str]:
     """The lines of a value that stands by itself."""
     if isinstance(value, dict) and value:

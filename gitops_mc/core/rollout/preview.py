@@ -13,7 +13,7 @@ from enum import StrEnum
 from gitops_mc.core.diff import Touch
 from gitops_mc.core.live import LiveCluster, unread
 from gitops_mc.core.model import Commit, DesiredCluster, ResourceKey, Unknown, digest_of
-from gitops_mc.core.plan import ClusterPlan, PoolImpact, StepKind, make_plan
+from gitops_mc.core.plan import NO_CIRCUMSTANCES, Circumstances, ClusterPlan, PoolImpact, StepKind, make_plan
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.admission import needs_approval
 from gitops_mc.core.rollout.case import Case, circumstances
@@ -62,6 +62,8 @@ class ClusterPreview:
     approve: str = ""
     """What `--approve` it needs at first contact, with the reason; empty when it needs none."""
     checks: Mapping[WriteId, ServerCheck] = field(default_factory=dict, compare=False)
+    past: Circumstances = NO_CIRCUMSTANCES
+    """What is remembered of it and has decided the plan."""
 
     @property
     def name(self) -> str:
@@ -226,12 +228,13 @@ def _cluster(newest: DesiredCluster, scene: _Scene) -> ClusterPreview:
         return shown
     if live.dark is not None:
         return replace(shown, unknown=live.dark.reason)
-    plan = make_plan(newest, live, fleet.policy, circumstances(case, found.memory))
+    past = circumstances(case, found.memory)
+    plan = make_plan(newest, live, fleet.policy, past)
     approve = ""
     if needs_approval(case, plan):
         touched = sum(1 for write in plan.writes if write.touch is Touch.CHANGES_EXISTING)
         approve = f"first contact: {touched} of {len(plan.writes)} writes change, take over or delete what somebody set"
-    return replace(shown, plan=plan, unknown=_unknown(live, plan), approve=approve)
+    return replace(shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past)
 
 
 def _unknown(live: LiveCluster, plan: ClusterPlan) -> str:
