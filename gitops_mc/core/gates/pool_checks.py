@@ -21,7 +21,14 @@ from gitops_mc.core.gates.pool_view import PoolView
 from gitops_mc.core.gates.readings import Agreement, Paused
 from gitops_mc.core.gates.status import condition, conditions, count, lag
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import BRACKET_ANNOTATION, JsonObject, Known, Unknown, annotations_of
+from gitops_mc.core.model import (
+    BRACKET_ANNOTATION,
+    PAUSED_ANNOTATION,
+    JsonObject,
+    Known,
+    Unknown,
+    annotations_of,
+)
 
 _NAMES_SHOWN = 5
 
@@ -38,6 +45,8 @@ def _paused(view: PoolView) -> Iterator[str]:
     match paused_by(view.body):
         case Paused.BY_US:
             yield "paused by us, in the middle of a step"
+        case Paused.BY_ANOTHER if PAUSED_ANNOTATION in annotations_of(view.body):
+            yield "paused, because its manifest says so"
         case Paused.BY_ANOTHER:
             yield "paused, and not by us: whoever paused it has to unpause it"
         case Paused.NO if marked:

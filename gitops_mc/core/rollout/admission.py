@@ -8,8 +8,9 @@ from gitops_mc.core.diff import Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Failed, NotKnown, Unknown, Verdict
+from gitops_mc.core.model import Failed, Kind, NotKnown, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
+from gitops_mc.core.rollout.brackets import freed_by_git
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.gating import GateBook, managed_pools
 from gitops_mc.core.rollout.memory import Failure, FailureCause
@@ -56,7 +57,7 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         return _unpublished(case, plan, gates, unpublished)
     if used_up := _used_up(plan, gates):
         return answer(Standing.BLOCKED, used_up)
-    exempt = _fix_forward(case, current, gates)
+    exempt = _fix_forward(case, current, gates) | _freed_by_git(case)
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
     if closed:
         return answer(*_not_settled(case, current, gates, closed), repair=repair)
@@ -72,6 +73,15 @@ def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBo
     return replace(
         newest, pools=pools, readings={**newest.readings, **current.gates.readings}, memory=current.memory
     )
+
+
+def _freed_by_git(case: Case) -> frozenset[str]:
+    """Pools that stand still only because their manifest paused them, and does so no more."""
+    if isinstance(case.live.pools, Unknown):
+        return frozenset()
+    manifests = {m.key.name: m.body for m in case.newest.of_kind(Kind.MACHINE_CONFIG_POOL)}
+    pools = case.live.pools.value
+    return frozenset(n for n, pool in pools.items() if freed_by_git(pool, manifests.get(n)))
 
 
 def _used_up(plan: ClusterPlan, gates: GateBook) -> str:

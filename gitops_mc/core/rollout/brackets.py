@@ -14,6 +14,7 @@ from gitops_mc.core.gates import rendered_name
 from gitops_mc.core.model import (
     BRACKET_ANNOTATION,
     FIELD_MANAGER,
+    PAUSED_ANNOTATION,
     Content,
     JsonObject,
     annotations_of,
@@ -24,6 +25,7 @@ from gitops_mc.core.model import (
 from gitops_mc.core.rollout.moves import PoolPatch
 
 _PATH = "/metadata/annotations/" + BRACKET_ANNOTATION.replace("~", "~0").replace("/", "~1")
+_PAUSED_PATH = "/metadata/annotations/" + PAUSED_ANNOTATION.replace("~", "~0").replace("/", "~1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +89,45 @@ def closing(pool: JsonObject, mark: Mark, desired: JsonObject | None) -> PoolPat
     """
     wanted = (desired or {}).get("spec", {}).get("paused", mark.before)
     operations = [_test(pool), {"op": "remove", "path": _PATH}]
+    if wanted is True and mark.before is not True:
+        operations.append({"op": "add", "path": _PAUSED_PATH, "value": "true"})
     if wanted is not None:
         operations.append({"op": "add", "path": "/spec/paused", "value": wanted})
     elif "paused" in (pool.get("spec") or {}):
         operations.append({"op": "remove", "path": "/spec/paused"})
+    return PoolPatch(name_of(pool), tuple(operations))
+
+
+def paused_in_git(manifest: JsonObject | None) -> bool:
+    return (manifest or {}).get("spec", {}).get("paused") is True
+
+
+def is_paused(pool: JsonObject) -> bool:
+    return (pool.get("spec") or {}).get("paused") is True
+
+
+def freed_by_git(pool: JsonObject, manifest: JsonObject | None) -> bool:
+    """Whether a pool stands still only because its manifest once said so, and says so no more."""
+    return is_paused(pool) and PAUSED_ANNOTATION in annotations_of(pool) and not paused_in_git(manifest)
+
+
+def pausing(pool: JsonObject) -> PoolPatch:
+    """Pause a pool because its manifest says so, and remember on it that it was us."""
+    operations: list[JsonObject] = [_test(pool)]
+    if metadata(pool).get("annotations") is None:
+        operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
+    operations.append({"op": "add", "path": _PAUSED_PATH, "value": "true"})
+    operations.append({"op": "add", "path": "/spec/paused", "value": True})
+    return PoolPatch(name_of(pool), tuple(operations))
+
+
+def freeing(pool: JsonObject) -> PoolPatch:
+    """Let a pool run again that its manifest had paused."""
+    operations: list[JsonObject] = [
+        _test(pool),
+        {"op": "remove", "path": _PAUSED_PATH},
+        {"op": "add", "path": "/spec/paused", "value": False},
+    ]
     return PoolPatch(name_of(pool), tuple(operations))
 
 

@@ -22,7 +22,17 @@ from gitops_mc.core.model import (
     Verdict,
 )
 from gitops_mc.core.plan import ClusterPlan, Step, StepKind, machine_modules
-from gitops_mc.core.rollout.brackets import closing, mark_of, may_close, opening
+from gitops_mc.core.rollout.brackets import (
+    closing,
+    freed_by_git,
+    freeing,
+    is_paused,
+    mark_of,
+    may_close,
+    opening,
+    paused_in_git,
+    pausing,
+)
 from gitops_mc.core.rollout.gating import GateBook
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
@@ -125,10 +135,7 @@ def _close(at: Position, marked: dict[str, JsonObject]) -> Next:
         )
         degraded = any(c.type == RENDER_DEGRADED for c in degraded_conditions(pool))
         if may_close(pool, mark, agrees=agrees, render_degraded=degraded):
-            desired = next(
-                (m.body for m in at.desired.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key.name == name), None
-            )
-            patches.append(closing(pool, mark, desired))
+            patches.append(closing(pool, mark, _manifest(at, name)))
         else:
             late.append(
                 f"pool {name} has rendered {rendered_name(pool)} while paused, which is not the merge yet"
@@ -170,9 +177,11 @@ def _machine_track(at: Position) -> Iterator[Act | Await]:
         yield _ready(at, policy)
     if not isinstance(at.gates.policy, Open):
         yield Await(_told((("policy", at.gates.policy),)), StepKind.POLICY.value, (at.gates.policy,))
+    yield from _freed_by_git(at)
     for step in at.plan.steps:
         if step.kind is StepKind.POOLS:
             yield _ready(at, step)
+    yield from _paused_by_git(at)
     closed = at.gates.not_open(at.managed)
     if closed:
         reason = _told(tuple((f"pool {p}", v) for p, v in closed))
@@ -180,6 +189,32 @@ def _machine_track(at: Position) -> Iterator[Act | Await]:
     for step in at.plan.steps:
         if step.kind in {StepKind.POLICY_FINAL, StepKind.POOL_REMOVAL}:
             yield _ready(at, step)
+
+
+def _freed_by_git(at: Position) -> Iterator[Act]:
+    """A manifest that pauses its pool no more lets it run again, but only where that pause was ours."""
+    pools = _live_pools(at)
+    freed = tuple(freeing(p) for n, p in pools.items() if freed_by_git(p, _manifest(at, n)))
+    if freed:
+        step = Step(StepKind.POOLS, ",".join(p.pool for p in freed), (), tuple(p.pool for p in freed))
+        yield Act(Unpause(at.desired.name, step.id, freed), step, begins=True)
+
+
+def _paused_by_git(at: Position) -> Iterator[Act]:
+    """A manifest that pauses its pool takes effect when all that is to be written to it is written."""
+    pools = _live_pools(at)
+    held = tuple(pausing(p) for n, p in pools.items() if paused_in_git(_manifest(at, n)) and not is_paused(p))
+    if held:
+        step = Step(StepKind.POOLS, ",".join(p.pool for p in held), (), tuple(p.pool for p in held))
+        yield Act(Pause(at.desired.name, step.id, held), step, begins=True)
+
+
+def _live_pools(at: Position) -> dict[str, JsonObject]:
+    return {} if isinstance(at.live.pools, Unknown) else dict(at.live.pools.value)
+
+
+def _manifest(at: Position, pool: str) -> JsonObject | None:
+    return next((m.body for m in at.desired.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key.name == pool), None)
 
 
 def _other_modules(at: Position) -> Iterator[Act | Await]:
