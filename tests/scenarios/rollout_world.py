@@ -69,7 +69,7 @@ def machine_config(
     if listed:
         config["storage"] = {"files": listed}
     if units:
-        config["systemd"] = {"units": [{**u, "name": u["name"].replace("_", ".")} for u in units]}
+        config["systemd"] = {"units": [{**u, "name": str(u["name"]).replace("_", ".")} for u in units]}
     return json.dumps(
         {
             "apiVersion": "machineconfiguration.alauda.io/v1alpha1",
