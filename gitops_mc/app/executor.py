@@ -56,6 +56,8 @@ class Look:
     written: tuple[Written, ...]
     troubles: tuple[str, ...]
     """Writes that did not go through this time."""
+    live: Mapping[str, LiveCluster] = field(default_factory=dict)
+    """What the decision was made from, by cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ class Executor:
             if memory != saved:
                 self.store.save(to_json(memory))
                 saved = memory
-            yield Look(now, decision, memory, written, troubles)
+            yield Look(now, decision, memory, written, troubles, observed.live)
             moves = {move.cluster: move for move in decision.moves}
             contents = {name: memory.cluster(name).started for name in moves}
             written, troubles = self._settle_reads(

@@ -1,0 +1,305 @@
+"""A rollout as it goes: a snapshot of every pass, and the events between two of them.
+
+An event is one line for people and one JSON object for programs:
+
+| event | fields beside `time` and `event` |
+|---|---|
+| `plan` | digest, commit, clusters, changing, reboots |
+| `wave` | wave, state, reason, passed, clusters |
+| `cluster` | cluster, wave, standing, step, reason, content |
+| `gate` | cluster, gate (`module <name>`, `policy`, `components`), state, reason |
+| `pool` | cluster, pool, state, reason, nodes, updated, ready, unavailable, degraded (null: not read) |
+| `write` | cluster, what |
+| `trouble` | what: a write that did not go through this time |
+| `approval` | name, given |
+| `waiting` | reason: nothing else was said for a while |
+| `end` | outcome (done, problems, halted, held, interrupted), exit_code, reasons, acts, open_steps |
+
+`time` is RFC 3339 in UTC on the rollout's clock. `state` of a gate: open, waiting, failed, unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import Failed, JsonObject, NotKnown, Open, Unknown, Verdict, Waiting
+from gitops_mc.core.render.lines import Line, Tone, visible
+from gitops_mc.core.rollout.moves import ClusterView, Decision, GateView, Standing, WaveState, WaveView
+
+_POOL = "pool "
+_COUNTS = {
+    "nodes": "machineCount",
+    "updated": "updatedMachineCount",
+    "ready": "readyMachineCount",
+    "unavailable": "unavailableMachineCount",
+    "degraded": "degradedMachineCount",
+}
+_TONES = {
+    Standing.PASSED: Tone.GOOD,
+    Standing.FAILED: Tone.BAD,
+    Standing.BLOCKED: Tone.BAD,
+    Standing.PROBLEMS: Tone.BAD,
+    Standing.UNREACHABLE: Tone.BAD,
+    Standing.UNPUBLISHED: Tone.WARN,
+    Standing.APPROVAL: Tone.WARN,
+    Standing.SKIPPED: Tone.WARN,
+}
+_WAVE_TONES = {WaveState.DONE: Tone.GOOD, WaveState.NEEDS_APPROVAL: Tone.WARN, WaveState.CLOSED: Tone.DIM}
+_NO_NEWS = (Standing.NOT_KNOWN, Standing.READY)
+"""Standings that are not worth a line when a cluster is seen for the first time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at a time."""
+
+    at: datetime
+    kind: str
+    fields: JsonObject
+    text: str
+    tone: Tone = Tone.PLAIN
+
+    def line(self) -> Line:
+        """For people: the time of day, and a sentence."""
+        return Line(f"{self.at:%H:%M:%S} {visible(self.text)}".replace("\n", "\\n"), self.tone)
+
+    def json(self) -> JsonObject:
+        return {"time": self.at.isoformat(timespec="milliseconds"), "event": self.kind, **self.fields}
+
+
+@dataclass(frozen=True, slots=True)
+class PoolProgress:
+    """How far one pool is. Counts as the operator tells them; None: not said, or not read."""
+
+    gate: GateView
+    counts: Mapping[str, int | None]
+
+    @property
+    def name(self) -> str:
+        return self.gate.subject.removeprefix(_POOL)
+
+    def words(self) -> str:
+        nodes, updated = self.counts["nodes"], self.counts["updated"]
+        told = [f"{_or(updated)} of {_or(nodes)} nodes updated"]
+        told += [f"{n} {what}" for what in ("unavailable", "degraded") if (n := self.counts[what])]
+        return ", ".join(told)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterProgress:
+    view: ClusterView
+    pools: tuple[PoolProgress, ...]
+    gates: tuple[GateView, ...]
+    """Those that are no pool's."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether its gates are worth looking at: nodes may be moving because of us."""
+        return self.view.standing in {Standing.IN_FLIGHT, Standing.FAILED}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One pass, as it is shown."""
+
+    at: datetime
+    waves: tuple[WaveView, ...]
+    clusters: tuple[ClusterProgress, ...]
+
+    def of_wave(self, wave: WaveView) -> tuple[ClusterProgress, ...]:
+        members = frozenset(wave.members)
+        return tuple(c for c in self.clusters if c.view.cluster in members)
+
+    def passed(self, wave: WaveView) -> int:
+        return sum(1 for c in self.of_wave(wave) if c.view.standing is Standing.PASSED)
+
+
+def progress_of(at: datetime, decision: Decision, live: Mapping[str, LiveCluster]) -> Progress:
+    """What a pass has come to."""
+    return Progress(
+        at, decision.waves, tuple(_cluster(view, live.get(view.cluster)) for view in decision.clusters)
+    )
+
+
+def _cluster(view: ClusterView, live: LiveCluster | None) -> ClusterProgress:
+    pools = tuple(
+        PoolProgress(g, _counts(live, g.subject.removeprefix(_POOL))) for g in view.gates if _is_pool(g)
+    )
+    return ClusterProgress(view, pools, tuple(g for g in view.gates if not _is_pool(g)))
+
+
+def _is_pool(gate: GateView) -> bool:
+    return gate.subject.startswith(_POOL)
+
+
+def _counts(live: LiveCluster | None, pool: str) -> Mapping[str, int | None]:
+    if live is None or isinstance(live.pools, Unknown):
+        return dict.fromkeys(_COUNTS)
+    status = (live.pools.value.get(pool) or {}).get("status") or {}
+    found = {name: status.get(key) for name, key in _COUNTS.items()}
+    return {name: value if isinstance(value, int) else None for name, value in found.items()}
+
+
+# -------------------------------------------------------------------------------------------------------- events
+
+
+def changes(before: Progress | None, now: Progress) -> Iterator[Event]:
+    """What is different: waves first, then clusters, each followed by its gates."""
+    waves = {} if before is None else {w.wave: w for w in before.waves}
+    for wave in now.waves:
+        seen = waves.get(wave.wave)
+        if (
+            seen is None
+            or seen.state is not wave.state
+            or (before and before.passed(seen) != now.passed(wave))
+        ):
+            yield _wave(now, wave)
+    clusters = {} if before is None else {c.view.cluster: c for c in before.clusters}
+    for cluster in now.clusters:
+        yield from _cluster_changes(clusters.get(cluster.view.cluster), cluster, now.at)
+
+
+def _wave(now: Progress, wave: WaveView) -> Event:
+    passed, total = now.passed(wave), len(wave.members)
+    reason = f": {wave.reason}" if wave.state in {WaveState.CLOSED, WaveState.SOAKING} and wave.reason else ""
+    fields: JsonObject = {
+        "wave": wave.wave,
+        "state": wave.state.value,
+        "reason": wave.reason,
+        "passed": passed,
+        "clusters": total,
+    }
+    text = f"wave {wave.wave}: {wave.state.value}, {passed} of {total} passed{reason}"
+    return Event(now.at, "wave", fields, text, _WAVE_TONES.get(wave.state, Tone.HEAD))
+
+
+def _cluster_changes(before: ClusterProgress | None, now: ClusterProgress, at: datetime) -> Iterator[Event]:
+    view = now.view
+    if before is None:
+        said = view.standing not in _NO_NEWS
+    else:
+        said = (before.view.standing, before.view.step) != (view.standing, view.step)
+    if said:
+        yield _standing(view, at)
+    if not now.busy:
+        return
+    gates = {} if before is None else {g.subject: _state(g.verdict) for g in before.gates}
+    for gate in now.gates:
+        if gates.get(gate.subject, "open") != _state(gate.verdict):
+            yield _gate(view.cluster, gate, at)
+    pools = {} if before is None else {p.name: p for p in before.pools}
+    for pool in now.pools:
+        seen = pools.get(pool.name)
+        if seen is None and isinstance(pool.gate.verdict, Open):
+            continue
+        if seen is None or (_state(seen.gate.verdict), seen.counts) != (
+            _state(pool.gate.verdict),
+            pool.counts,
+        ):
+            yield _pool(view.cluster, pool, at)
+
+
+def _standing(view: ClusterView, at: datetime) -> Event:
+    fields: JsonObject = {
+        "cluster": view.cluster,
+        "wave": view.wave,
+        "standing": view.standing.value,
+        "step": view.step,
+        "reason": view.reason,
+        "content": view.content,
+    }
+    step = f", step {view.step}" if view.step else ""
+    reason = f": {view.reason}" if view.reason and view.reason != view.standing.value else ""
+    text = f"{view.cluster}: {view.standing.value}{step}{reason}"
+    return Event(at, "cluster", fields, text, _TONES.get(view.standing, Tone.PLAIN))
+
+
+def _gate(cluster: str, gate: GateView, at: datetime) -> Event:
+    state = _state(gate.verdict)
+    fields: JsonObject = {
+        "cluster": cluster,
+        "gate": gate.subject,
+        "state": state,
+        "reason": gate.verdict.reason,
+    }
+    text = f"{cluster} {gate.subject}: {state}: {gate.verdict.reason}"
+    return Event(at, "gate", fields, text, _gate_tone(gate.verdict))
+
+
+def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
+    state = _state(pool.gate.verdict)
+    fields: JsonObject = {
+        "cluster": cluster,
+        "pool": pool.name,
+        "state": state,
+        "reason": pool.gate.verdict.reason,
+        **pool.counts,
+    }
+    reason = f": {pool.gate.verdict.reason}" if isinstance(pool.gate.verdict, Failed | NotKnown) else ""
+    text = f"{cluster} pool {pool.name}: {pool.words()}; gate {state}{reason}"
+    return Event(at, "pool", fields, text, _gate_tone(pool.gate.verdict))
+
+
+def _state(verdict: Verdict) -> str:
+    match verdict:
+        case Open():
+            return "open"
+        case Waiting():
+            return "waiting"
+        case Failed():
+            return "failed"
+        case NotKnown():
+            return "unknown"
+        case _:
+            assert_never(verdict)
+
+
+def _gate_tone(verdict: Verdict) -> Tone:
+    return {"open": Tone.GOOD, "failed": Tone.BAD}.get(_state(verdict), Tone.PLAIN)
+
+
+def _or(count: int | None) -> str:
+    return "?" if count is None else str(count)
+
+
+# -------------------------------------------------------------------------------------------------------- screen
+
+
+def screen(now: Progress, rows: int) -> tuple[Line, ...]:
+    """The state of things on one screen of so many rows: what is open or moving; the rest is counted."""
+    found: list[Line] = []
+    for wave in now.waves:
+        members = now.of_wave(wave)
+        tone = _WAVE_TONES.get(wave.state, Tone.HEAD)
+        found.append(
+            Line(f"wave {wave.wave}: {wave.state.value}, {now.passed(wave)} of {len(members)} passed", tone)
+        )
+        if wave.state is WaveState.DONE:
+            continue
+        shown = [c for c in members if c.busy or c.view.standing not in {Standing.PASSED, *_NO_NEWS}]
+        for cluster in shown:
+            found += _rows(cluster)
+    if len(found) > rows:
+        hidden = len(found) - rows + 1
+        found = [*found[: rows - 1], Line(f"... and {hidden} more lines", Tone.DIM)]
+    return tuple(Line(visible(line.text).replace("\n", "\\n"), line.tone) for line in found)
+
+
+def _rows(cluster: ClusterProgress) -> Iterator[Line]:
+    view = cluster.view
+    step = f" {view.step}" if view.step else ""
+    yield Line(f"  {view.cluster}: {view.standing.value}{step}", _TONES.get(view.standing, Tone.PLAIN))
+    if not cluster.busy:
+        yield Line(f"      {view.reason}", Tone.DIM)
+        return
+    for gate in cluster.gates:
+        if not isinstance(gate.verdict, Open):
+            yield Line(f"      {gate.subject}: {gate.verdict.reason}", _gate_tone(gate.verdict))
+    for pool in cluster.pools:
+        if not isinstance(pool.gate.verdict, Open):
+            yield Line(f"      pool {pool.name}: {pool.words()}", _gate_tone(pool.gate.verdict))
+            yield Line(f"          {pool.gate.verdict.reason}", Tone.DIM)
