@@ -103,25 +103,36 @@ def _owned(live: JsonObject) -> tuple[JsonObject, list[JsonObject]]:
 
 
 def _without(live: Any, body: Any, ours: Any, others: list[Any]) -> Any:
+    """Without what we own and send no more. A map that we own goes with all that stands in it, unless another owns the
+    map itself; who owns only fields in it loses them.
+    """
     if not isinstance(live, dict):
         return live
     kept: JsonObject = {}
     for key, value in live.items():
         field = f"f:{key}"
         sent = isinstance(body, dict) and key in body
-        owners = [fields[field] for fields in others if isinstance(fields, dict) and field in fields]
+        theirs = [fields[field] for fields in others if isinstance(fields, dict) and field in fields]
         mine = ours.get(field) if isinstance(ours, dict) else None
-        if mine is not None and not sent and not owners:
-            if mine:
-                inner = _without(value, {}, mine, [])
-                if inner:
-                    kept[key] = inner
+        if not sent and _owns(mine) and not any(_owns(node) for node in theirs):
             continue
-        kept[key] = _without(value, body[key] if sent else {}, mine or {}, owners)
+        rest = _without(value, body[key] if sent else {}, mine or {}, theirs)
+        if sent or rest or not value:
+            kept[key] = rest
     return kept
 
 
+def _owns(node: Any) -> bool:
+    """Whether a node of fieldsV1 stands for the field itself, not only for some in it."""
+    return node is not None and (not node or "." in node)
+
+
+_ATOMIC = ("machineConfigSelector", "nodeSelector", "configuration")
+"""Maps under a pool's spec that are replaced whole, as the CRD's list and map types say."""
+
+
 def _merged(live: Any, body: Any) -> Any:
-    if isinstance(live, dict) and isinstance(body, dict):
-        return {**live, **{key: _merged(live.get(key), value) for key, value in body.items()}}
-    return body
+    if not isinstance(live, dict) or not isinstance(body, dict):
+        return body
+    merged = {k: v if k in _ATOMIC else _merged(live.get(k), v) for k, v in body.items()}
+    return {**live, **merged}
