@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Content
+from gitops_mc.core.rollout.gating import module_of_clock
 from gitops_mc.core.rollout.memory import Act, ClusterMemory, Excuse, Failure, FleetMemory
 
 
@@ -117,7 +118,10 @@ def _unfailed(m: ClusterMemory, failure: Failure) -> ClusterMemory:
     """
     subjects = frozenset(failure.subjects)
     pools = {p: PoolClocks() if f"pool:{p}" in subjects else c for p, c in m.pool_clocks.items()}
-    modules = {k: ModuleClocks() if f"module:{k}" in subjects else c for k, c in m.module_clocks.items()}
+    modules = {
+        k: ModuleClocks() if f"module:{module_of_clock(k)}" in subjects else c
+        for k, c in m.module_clocks.items()
+    }
     since = {gate: at for gate, at in m.gate_since.items() if gate not in subjects}
     free = replace(m, failure=None, pool_clocks=pools, module_clocks=modules, gate_since=since)
     if m.begun:

@@ -12,7 +12,7 @@ from gitops_mc.core.model import Failed, Kind, NotKnown, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.brackets import freed_by_git
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
-from gitops_mc.core.rollout.gating import GateBook, managed_pools
+from gitops_mc.core.rollout.gating import GateBook, managed_pools, module_of_clock
 from gitops_mc.core.rollout.memory import Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Next, Position, marked_pools, next_step
@@ -69,9 +69,13 @@ def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBo
     """The gates of the newest content beside those already judged: pools are judged once a pass, modules by version."""
     assert current.gates is not None
     newest = gates_of(case, case.newest, managed)
-    pools = {**newest.pools, **current.gates.pools}
+    uploads = {k: c for k, c in newest.memory.module_clocks.items() if module_of_clock(k) != k}
+    installed = {k: c for k, c in current.memory.module_clocks.items() if module_of_clock(k) == k}
     return replace(
-        newest, pools=pools, readings={**newest.readings, **current.gates.readings}, memory=current.memory
+        newest,
+        pools={**newest.pools, **current.gates.pools},
+        readings={**newest.readings, **current.gates.readings},
+        memory=replace(current.memory, module_clocks=installed | uploads),
     )
 
 

@@ -53,7 +53,7 @@ class Desk:
         )
         if isinstance(arriving.next, Act):
             self._send(name, arriving.next, self._newest(name))
-        elif done:
+        elif done and not arriving.repair:  # a repair passes on the next pass, where its halt ends with it
             after = passed(memory, self.on.now)
             self._keep(
                 name,

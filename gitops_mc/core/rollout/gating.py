@@ -139,18 +139,22 @@ def judge_gates(
     modules: dict[str, Verdict] = {}
     unpublished: set[str] = set()
     module_clocks: dict[str, ModuleClocks] = {}
+    over: set[str] = set()
     for manifest in desired.of_kind(Kind.MODULE_INFO):
         name, version = manifest.key.name, wanted_version(manifest)
-        started = memory.module_clocks.get(name, ModuleClocks())
+        upload = publication(name, version)
+        over.add(upload)
         if not asks_for(live, name, version):
+            waited = memory.module_clocks.get(upload, ModuleClocks())
             published = read_publication(live, name, version)
-            modules[name], started = judge_publication(
-                published, started, policy.module, now, counting=counting
+            modules[name], waited = judge_publication(
+                published, waited, policy.module, now, counting=counting
             )
             if not isinstance(modules[name], Open):
                 unpublished.add(name)
-                module_clocks[name] = started
+                module_clocks[upload] = waited
                 continue
+        started = memory.module_clocks.get(name, ModuleClocks())
         before = memory.spec_hashes.get(name)
         module = read_module(live, name, wanted=version, spec_hash_before=before)
         modules[name], module_clocks[name] = judge_module(
@@ -177,7 +181,7 @@ def judge_gates(
         memory=replace(
             memory,
             pool_clocks={**memory.pool_clocks, **clocks},
-            module_clocks={**memory.module_clocks, **module_clocks},
+            module_clocks={k: c for k, c in memory.module_clocks.items() if k not in over} | module_clocks,
             gate_since=since,
         ),
     )
@@ -204,6 +208,16 @@ def wanted_policy(desired: DesiredCluster) -> JsonObject:
 
 def wanted_version(manifest: Manifest) -> str:
     return str((manifest.body.get("spec") or {}).get("version", ""))
+
+
+def publication(module: str, version: str) -> str:
+    """Where the memory keeps the clock of a version that is waited for: a newer version gets its whole time."""
+    return f"{module}@{version}"
+
+
+def module_of_clock(key: str) -> str:
+    """The module that a clock in the memory is for, be it installed or waited for."""
+    return key.partition("@")[0]
 
 
 def asks_for(live: LiveCluster, module: str, version: str) -> bool:

@@ -56,7 +56,9 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
             memory = replace(memory, failure=None)
             return told(Standing.IN_FLIGHT, "opened after all", following)
         ending = following if isinstance(following, Act) and not following.begins else None
-        return told(Standing.FAILED if memory.begun else Standing.BLOCKED, held.reason, ending)
+        never_published = any(f"module:{m}" in held.subjects for m in gates.unpublished)
+        counted = memory.begun or never_published
+        return told(Standing.FAILED if counted else Standing.BLOCKED, held.reason, ending)
     match following:
         case Finished():
             return told(Standing.IN_FLIGHT, following.reason, following)
