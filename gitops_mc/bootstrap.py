@@ -7,19 +7,23 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from gitops_mc.adapters.git import open_source
-from gitops_mc.adapters.memory import MemoryView
+from gitops_mc.adapters.memory import FileMemory, MemoryView
 from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
 from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
 from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.executor import Executor
+from gitops_mc.app.executor import Executor, Pace
 from gitops_mc.app.ports import Clock, MemoryStore
 from gitops_mc.app.stopping import ReadOnlyOnce
+from gitops_mc.app.use_cases.demo.stage import Stage
+from gitops_mc.app.use_cases.demo.story import BAD_LINE, INSTALLED_BY_HAND, NEWCOMER
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.repository import Repository, past_contents
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 
 if TYPE_CHECKING:
@@ -66,6 +70,11 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
 def look_at_memory(path: Path) -> MemoryStore:
     """The remembered state, for those who write nothing."""
     return MemoryView(path)
+
+
+def open_memory(path: Path) -> FileMemory:
+    """The remembered state, for one who writes; to be closed. Raises MemoryStoreError, also while another one writes."""
+    return FileMemory(path)
 
 
 @contextmanager
@@ -127,3 +136,50 @@ def start_sandbox(options: SandboxOptions, speed: float, folder: Path, stop: thr
 
     clock = ScaledClock(speed, stop=stop)
     return Sandbox(serve(options, clock, speed, folder, stop), clock)
+
+
+def example_files() -> dict[str, bytes]:
+    """The example fleet repository, by path: as it was packaged, or from the checkout."""
+    package = Path(__file__).parent
+    root = next(
+        (r for r in (package / "examples", package.parent / "examples" / "fleet") if r.is_dir()), None
+    )
+    if root is None:
+        raise GitopsMcError("the example repository is not there", hint="run it from a checkout")
+    found = sorted(path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+
+@contextmanager
+def demo_stage(folder: Path, speed: float) -> Iterator[Stage]:
+    """An embedded fleet on a clock that runs `speed` times as fast, and a Git repository in `folder`, until the end of
+    the `with`. The fleet's nodes fail on the story's bad line.
+    """
+    from gitops_mc.adapters.git_commits import CommittedRepository  # noqa: PLC0415 - only the demo makes repositories
+    from gitops_mc.sandbox import demo_fleet  # noqa: PLC0415 - only the demo and `sandbox` need a fleet
+    from gitops_mc.sandbox.running import run_in_thread  # noqa: PLC0415
+    from gitops_mc.sandbox.witness import NodeWitness  # noqa: PLC0415
+
+    stop = threading.Event()
+    clock = ScaledClock(speed, stop=stop)
+    fleet = demo_fleet.build(clock.now, INSTALLED_BY_HAND, NEWCOMER, BAD_LINE)
+    committed = CommittedRepository(folder / "fleet.git")
+    repository = open_repository(str(folder / "fleet.git"))
+    workers = ThreadWorkers(_CALLS_AT_ONCE)
+    api = ClusterApi(fleet.transport(clock), clock, jitter=random.Random(0).random)  # noqa: S311 - spreads retries
+    thread = run_in_thread(fleet, clock, stop)
+    try:
+        with FileMemory(folder / "state.json") as store:
+            past = past_contents(repository.source)
+            executor = Executor(api, clock, workers, store, pace=Pace(every=timedelta(seconds=5)), past=past)
+            yield Stage(
+                session=Session(api, clock, workers, executor),
+                repository=repository,
+                commit=lambda files, message: committed.commit(files, message, clock.now()),
+                notes=NodeWitness(fleet).notes,
+                writes=lambda: {name: len(fleet.writes(name)) for name in fleet.servers},
+            )
+    finally:
+        stop.set()
+        workers.close()
+        thread.join()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import diff, plan, render, sandbox, validate
+from gitops_mc.cli import demo, diff, plan, render, sandbox, validate
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -18,6 +18,7 @@ COMMANDS: tuple[click.Command, ...] = (
     diff.command,
     plan.command,
     sandbox.command,
+    demo.command,
 )
 """One row a command, in the order in which `--help` shows them."""
 

@@ -7,12 +7,15 @@ import os
 import sys
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.redact import Redactor, secrets_of
 from gitops_mc.core.render.lines import Line, Tone, text_of
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 _STYLES: Mapping[Tone, str] = {
     Tone.PLAIN: "",
@@ -64,6 +67,23 @@ class Terminal:
         """Whether somebody looks at standard output."""
         return self.out.isatty()
 
+    @property
+    def plain(self) -> bool:
+        """Whether no colours and no moving screen are wanted (NO_COLOR, TERM=dumb)."""
+        return self._plain
+
+    def styled(self, lines: Iterable[Line]) -> Text:
+        """Redacted lines for rich, each in its style; one text, without an end of line."""
+        from rich.text import Text  # noqa: PLC0415 - only where somebody looks
+
+        shown = tuple(lines)
+        parts = self.redactor.redact(text_of(shown)).split("\n")[:-1]
+        if len(parts) != len(shown):
+            return Text("\n".join(parts))
+        return Text("\n").join(
+            Text(p, style=_STYLES[line.tone]) for line, p in zip(shown, parts, strict=True)
+        )
+
     def lines(self, lines: Iterable[Line]) -> None:
         """A result for people."""
         self._show(self.out, tuple(lines))
@@ -92,7 +112,7 @@ class Terminal:
             self._write(stream, redacted)
             return
         from rich.console import Console  # noqa: PLC0415 - only where somebody looks
-        from rich.text import Text  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415 - as above
 
         console = Console(file=stream, highlight=False)
         for line, part in zip(lines, parts, strict=True):

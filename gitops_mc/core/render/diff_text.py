@@ -61,9 +61,7 @@ def _cluster(cluster: ClusterDifference) -> Iterator[Line]:
     for difference in (*cluster.changes, *cluster.drifts, *cluster.refused):
         yield from _object(difference)
     for orphan in cluster.orphans:
-        told = (
-            f"  orphan: {orphan.key.kind.value} {orphan.key.name} is gone from Git and stays: {orphan.reason}"
-        )
+        told = f"  orphan: {orphan.key.kind.value} {orphan.key.name} stays in the cluster: {orphan.reason}"
         yield Line(_clean(told), Tone.WARN)
     for newer in cluster.newer:
         told = f"  newer live: module {newer.key.name} runs {newer.live_version}, Git says {newer.desired_version}"

@@ -160,12 +160,14 @@ def _other_fields(
     only: frozenset[FieldPath] | None,
     *besides: FieldPath,
 ) -> list[str]:
-    """Sentences on the other fields; those of a new or a removed entry only where they are not what is usual."""
-    told = []
+    """Sentences on the other fields. Of a removed entry they go with it; `overwrite` is true for every new one."""
+    told: list[str] = []
+    if change.change is ChangeKind.REMOVED:
+        return told
     for path in sorted(before.keys() | after.keys()):
         if path in besides or (only is not None and path not in only) or not _differ(before, after, path):
             continue
-        if change.change is not ChangeKind.CHANGED and path == ("overwrite",):
+        if change.change is ChangeKind.ADDED and path == ("overwrite",) and after[path] is True:
             continue
         old, new = (_mode(path, side.get(path, ABSENT)) for side in (before, after))
         told.append(f"{visible('.'.join(path))}: {_arrow(old, new)}")

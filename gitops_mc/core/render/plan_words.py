@@ -194,7 +194,7 @@ def remarks(cluster: ClusterPreview) -> Iterator[tuple[str, str]]:
             f"module {newer.key.name} runs {newer.live_version}, Git says {newer.desired_version}; left as it is",
         )
     for orphan in plan.kept:
-        yield "kept", f"{orphan.key.kind.value} {orphan.key.name} is gone from Git and stays: {orphan.reason}"
+        yield "orphan", f"{orphan.key.kind.value} {orphan.key.name} stays in the cluster: {orphan.reason}"
     for note in plan.notes:
         yield "note", note
 

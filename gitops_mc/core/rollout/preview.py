@@ -20,8 +20,9 @@ from gitops_mc.core.rollout.case import Case, circumstances
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.fleet import prune_in_force, prune_limits
 from gitops_mc.core.rollout.inputs import Fleet
-from gitops_mc.core.rollout.memory import FleetMemory, WaveMemory
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, WaveMemory
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.transitions import admitted
 from gitops_mc.core.rollout.waves import Line, contents_digest, lines
 
 
@@ -228,13 +229,20 @@ def _cluster(newest: DesiredCluster, scene: _Scene) -> ClusterPreview:
         return shown
     if live.dark is not None:
         return replace(shown, unknown=live.dark.reason)
-    past = circumstances(case, found.memory)
+    past = circumstances(case, _arriving(found.memory, case))
     plan = make_plan(newest, live, fleet.policy, past)
     approve = ""
     if needs_approval(case, plan):
         touched = sum(1 for write in plan.writes if write.touch is Touch.CHANGES_EXISTING)
         approve = f"first contact: {touched} of {len(plan.writes)} writes change, take over or delete what somebody set"
     return replace(shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past)
+
+
+def _arriving(memory: ClusterMemory, case: Case) -> ClusterMemory:
+    """The memory with which the newest content would be carried out: what passed content created is no longer new."""
+    if memory.started == case.newest.content:
+        return memory
+    return admitted(memory, case.newest, case.commit, case.now)
 
 
 def _unknown(live: LiveCluster, plan: ClusterPlan) -> str:

@@ -1,0 +1,103 @@
+"""Carrying a fleet's rollout out by hand: look after look until it ends, or until the end is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from gitops_mc.app.executor import Look
+from gitops_mc.app.ports import MemoryStore
+from gitops_mc.app.use_cases.planning import Session
+from gitops_mc.core.errors import GitopsMcError, RefusedError
+from gitops_mc.core.policy import FleetPolicy, OnFailure
+from gitops_mc.core.rollout import acts as human
+from gitops_mc.core.rollout.ending import Ending, ending
+from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
+
+_LAST_CALLS = 10.0
+"""Real seconds that a call which is under way gets to end in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """The end was asked for. Nothing was begun after that; what stands open is remembered."""
+
+    reason: str = "interrupted"
+
+
+Rolled: TypeAlias = tuple[Look, Ending | Interrupted | None]
+"""A look, and the end if it was the last one."""
+
+
+def windows_kept(policy: FleetPolicy) -> None:
+    """Raises RefusedError when fleet.yaml has windows: this command cannot keep them."""
+    if policy.windows:
+        raise RefusedError(
+            f"fleet.yaml has {len(policy.windows)} window(s), and apply does not keep windows",
+            hint="look at the clock yourself, then: gitops-mc apply --ignore-windows",
+        )
+
+
+def policy_remarks(policy: FleetPolicy) -> tuple[str, ...]:
+    """What of the policy is treated in another way than it says."""
+    if policy.rollout.on_failure is OnFailure.ROLLBACK:
+        return ("onFailure: rollback is treated as halt: apply never rolls back by itself",)
+    return ()
+
+
+def roll(session: Session, fleet: Fleet, acts: Acts, stopping: Callable[[], bool]) -> Iterator[Rolled]:
+    """Every look of the rollout; the last one has its end. After the last one nothing more is written."""
+    for look in session.executor.rollout(fleet, acts):
+        if stopping():
+            _let_calls_end(session)
+            yield look, Interrupted()
+            return
+        end = ending(look.decision, acts.only)
+        yield look, end
+        if end is not None:
+            return
+
+
+def _let_calls_end(session: Session) -> None:
+    for _ in range(len(session.workers.running())):
+        session.workers.map({}, within=_LAST_CALLS)
+
+
+def act_on(
+    store: MemoryStore, now: datetime, act: Callable[[FleetMemory, datetime], human.ActResult]
+) -> tuple[str, ...]:
+    """Load, act, save; what has changed, in sentences. Raises GitopsMcError when the act would change nothing."""
+    state = store.load()
+    if state is None:
+        raise GitopsMcError(
+            "nothing is remembered yet, so there is nothing to act on",
+            hint="is it the right state file? name it with --state FILE",
+        )
+    memory = from_json(state)
+    match act(memory, human.moment(memory, now)):
+        case human.Unchanged(reason, hint):
+            raise GitopsMcError(reason, hint=hint)
+        case human.Changed(after, said):
+            store.save(to_json(after))
+            return said
+
+
+def record_approval(store: MemoryStore, who: str, now: datetime, name: str) -> None:
+    """Keep in the log that somebody approved a wave or a first contact."""
+    state = store.load()
+    memory = FleetMemory() if state is None else from_json(state)
+    by = human.By(who, human.moment(memory, now))
+    store.save(to_json(human.approved(memory, name, by)))
+
+
+def open_steps(memory: FleetMemory) -> tuple[str, ...]:
+    """Steps that were begun and have not been read back, with the pools that may stand paused by us."""
+    return tuple(
+        f"{name}: step {m.step.step} is begun"
+        + (f"; pool {', '.join(m.step.pools)} may stand paused, marked as ours" if m.step.pools else "")
+        for name, m in memory.clusters.items()
+        if m.step is not None
+    )

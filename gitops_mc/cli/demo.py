@@ -1,0 +1,92 @@
+"""`gitops-mc demo`: the whole product on an embedded fleet, in less than a minute."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+import click
+
+from gitops_mc.app.use_cases.demo.play import Performance
+from gitops_mc.app.use_cases.demo.story import INSTALLED_BY_HAND, STORY, first_files
+from gitops_mc.bootstrap import demo_stage, example_files
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
+from gitops_mc.core.render.lines import Line, Tone, count
+
+SPEED = 80.0
+
+
+@click.command("demo", short_help="Show it all on an embedded fleet, in less than a minute.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(1, 200),
+    default=SPEED,
+    show_default=True,
+    metavar="N",
+    help="How many times as fast as real time the fleet lives.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Leave the Git repository and the remembered state there; the folder must be new or empty.",
+)
+@click.pass_obj
+def command(terminal: Terminal, speed: float, keep: Path | None) -> int:
+    """Start an embedded fleet of four clusters, commit to a real Git repository, and roll: an installation, a change
+    through a canary, a bad commit that the gate stops, and its repair. No cluster, container or network is used.
+
+    Every line comes from the engine or from the fleet's own logs. What was forecast is held against what happened; exit
+    1 when something that was promised did not come true.
+    """
+    began = monotonic()
+    with _folder(keep) as folder, demo_stage(folder, speed) as stage:
+        terminal.lines(_prologue(speed))
+        show = Performance(stage, first_files(example_files()))
+        for line in show.lines(STORY):
+            terminal.lines([line])
+        terminal.lines(_epilogue(show, monotonic() - began, keep))
+    return EXIT_ERROR if show.missed else EXIT_DONE
+
+
+@contextmanager
+def _folder(keep: Path | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="gitops-mc-demo-") as name:
+            yield Path(name)
+        return
+    if keep.exists() and any(keep.iterdir()):
+        raise UsageError(f"{keep} is not empty", hint="name a new folder")
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep
+
+
+def _prologue(speed: float) -> tuple[Line, ...]:
+    return (
+        Line("An embedded fleet: three workload clusters and global, 11 nodes", Tone.HEAD),
+        Line(f"   Time runs {speed:g} times as fast; times below are the fleet's, as mm:ss."),
+        Line(
+            "   The repository is examples/fleet, with a soak of 1m instead of 30m, and without the ModuleInfos of"
+        ),
+        Line(
+            f"   {', '.join(INSTALLED_BY_HAND)}: machine-config was installed there by hand, and taking that over"
+        ),
+        Line("   would ask for approval first. The nodes are set to fail on one misspelt word (scene 3)."),
+    )
+
+
+def _epilogue(show: Performance, seconds: float, keep: Path | None) -> Iterator[Line]:
+    yield Line("")
+    if show.missed:
+        yield Line(f"{count(len(show.missed), 'thing')} did not come true:", Tone.BAD)
+        yield from (Line(f"   {told}", Tone.BAD) for told in show.missed)
+    else:
+        told = f"{count(show.reboots, 'reboot')}, each forecast; production was never written to by the bad commit"
+        yield Line(f"Everything came true: {told}.", Tone.GOOD)
+    yield Line(f"   {seconds:.0f} seconds of real time")
+    if keep is not None:
+        yield Line(f"   kept: git -C {keep / 'fleet.git'} log --stat; {keep / 'state.json'}")
