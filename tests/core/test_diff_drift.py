@@ -94,12 +94,16 @@ def test_an_edit_undone_by_hand_is_told_as_ownership_taken(world: World) -> None
     assert drift.managers == ("kubectl-edit",)
 
 
-def test_an_object_deleted_by_hand_is_not_made_again_until_git_changes_it(world: World) -> None:
+def test_an_object_deleted_by_hand_is_made_again_only_when_a_human_says_that_git_wins(world: World) -> None:
     world.roll(chrony())
     world.delete(CONFIG, NAME)
     found = world.diff(chrony())
     assert found.changes == ()
-    assert "deleted by hand" in found.drifts[0].reason
+    assert "deleted since we wrote it" in found.drifts[0].reason
+    changed = world.diff(chrony("data:,server%20b"))
+    assert changed.changes == ()
+    assert changed.refusals[0].cause is RefusalCause.DRIFTED
+    world.git_wins = frozenset({key(CONFIG, NAME)})
     (change,) = world.diff(chrony("data:,server%20b")).changes
     assert isinstance(change, Create)
 
@@ -161,7 +165,9 @@ def test_an_object_we_made_again_and_memory_missed_is_no_drift(world: World) -> 
     world.roll(chrony("data:,server%20a"))
     remembered = dict(world.inventory)
     world.delete(CONFIG, NAME)
+    world.git_wins = frozenset({key(CONFIG, NAME)})
     world.roll(chrony("data:,server%20b"))
+    world.git_wins = frozenset()
     world.inventory = remembered
     (change,) = world.diff(chrony("data:,server%20c")).changes
     assert isinstance(change, Update)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gitops_mc.core.diff.changes import Written
+from gitops_mc.core.diff.changes import Drift, RefusalCause, Refused, Written
 from gitops_mc.core.diff.comparison import Comparison
 from gitops_mc.core.diff.digests import digest_of_leaves
 from gitops_mc.core.diff.paths import in_order_of
@@ -32,6 +32,20 @@ class Fleet:
 
     def is_ours(self, label: str) -> bool:
         return label in (self.name, DEFAULT_FLEET)
+
+
+def gone_by_hand(key: ResourceKey, digest: str, fleet: Fleet) -> Drift | Refused | None:
+    """An object we wrote that is not there any more: listed; and where Git has changed since, a human says who wins."""
+    written = fleet.inventory.get(key)
+    if written is None or key in fleet.git_wins:
+        return None
+    if written.digest == digest:
+        return Drift(
+            key, (), (), "it was deleted since we wrote it; it is not made again while Git stays as it is"
+        )
+    return Refused(
+        key, RefusalCause.DRIFTED, "it was deleted since we wrote it, and Git has changed it since"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TypeAlias
 
-from gitops_mc.core.diff.case import Case, Fleet, Unchanged
+from gitops_mc.core.diff.case import Case, Fleet, Unchanged, gone_by_hand
 from gitops_mc.core.diff.changes import (
     ABSENT,
     Adopt,
@@ -85,15 +85,10 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
     return _changed(case)
 
 
-def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift:
-    key, written = manifest.key, fleet.inventory.get(manifest.key)
-    if written is not None and written.digest == digest and key not in fleet.git_wins:
-        return Drift(
-            key,
-            (),
-            (),
-            "it was deleted by hand since we wrote it; it is not made again while Git stays as it is",
-        )
+def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift | Refused:
+    if gone := gone_by_hand(manifest.key, digest, fleet):
+        return gone
+    key = manifest.key
     return Create(key, marked_body(manifest, digest, fleet.name, None), digest)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from gitops_mc.core.diff.case import Fleet, Unchanged
+from gitops_mc.core.diff.case import Fleet, Unchanged, gone_by_hand
 from gitops_mc.core.diff.changes import (
     ABSENT,
     Adopt,
@@ -77,13 +77,10 @@ def diff_module(
     return (_missing(manifest, fleet),)
 
 
-def _missing(manifest: Manifest, fleet: Fleet) -> Create | Drift:
+def _missing(manifest: Manifest, fleet: Fleet) -> Create | Drift | Refused:
     key, digest = manifest.key, _digest(manifest)
-    written = fleet.inventory.get(key)
-    if written is not None and written.digest == digest and key not in fleet.git_wins:
-        return Drift(
-            key, (), (), "it was deleted since we wrote it; it is not made again while Git stays as it is"
-        )
+    if gone := gone_by_hand(key, digest, fleet):
+        return gone
     labels = {CLUSTER_LABEL: key.cluster, MODULE_LABEL: key.name, **labels_of(manifest.body)}
     meta = {
         **metadata(manifest.body),
