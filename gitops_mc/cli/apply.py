@@ -238,7 +238,7 @@ class _Job:
     def _told(self, look: Look, end: Ending | Interrupted) -> int:
         outcome, code, reasons, acts = _ending_words(look, end)
         open_now = open_steps(look.memory) if outcome is not Outcome.DONE else ()
-        event = event_of_end(look.at, outcome, code, reasons, acts, open_now)
+        event = event_of_end(look.at, outcome, code, reasons, acts=acts, open_steps=open_now)
         if self.wanted.output == "json":
             with reporting(self.terminal, "json") as reporter:
                 reporter.event(event)

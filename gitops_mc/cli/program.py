@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import demo, diff, plan, render, sandbox, validate
+from gitops_mc.cli import apply, demo, diff, plan, render, sandbox, validate
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -17,6 +17,7 @@ COMMANDS: tuple[click.Command, ...] = (
     render.command,
     diff.command,
     plan.command,
+    apply.command,
     sandbox.command,
     demo.command,
 )

@@ -52,6 +52,7 @@ def event_of_end(
     outcome: Outcome,
     code: int,
     reasons: Sequence[str],
+    *,
     acts: Sequence[str] = (),
     open_steps: Sequence[str] = (),
 ) -> Event:

@@ -82,6 +82,17 @@ class PoolProgress:
     def name(self) -> str:
         return self.gate.subject.removeprefix(_POOL)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether every node is done, as far as the operator's counts say."""
+        c = self.counts
+        return (
+            c["nodes"] is not None
+            and c["nodes"] == c["updated"]
+            and not c["unavailable"]
+            and not c["degraded"]
+        )
+
     def words(self) -> str:
         nodes, updated = self.counts["nodes"], self.counts["updated"]
         told = [f"{_or(updated)} of {_or(nodes)} nodes updated"]
@@ -148,19 +159,23 @@ def _counts(live: LiveCluster | None, pool: str) -> Mapping[str, int | None]:
 
 
 def changes(before: Progress | None, now: Progress) -> Iterator[Event]:
-    """What is different: waves first, then clusters, each followed by its gates."""
-    waves = {} if before is None else {w.wave: w for w in before.waves}
+    """What is different, wave by wave: one that is done after its clusters, any other before them."""
+    known = {} if before is None else {c.view.cluster: c for c in before.clusters}
+    housed: set[str] = set()
     for wave in now.waves:
-        seen = waves.get(wave.wave)
-        if (
-            seen is None
-            or seen.state is not wave.state
-            or (before and before.passed(seen) != now.passed(wave))
-        ):
-            yield _wave(now, wave)
-    clusters = {} if before is None else {c.view.cluster: c for c in before.clusters}
+        told = list(_wave_changes(before, now, wave))
+        below = [e for c in now.of_wave(wave) for e in _cluster_changes(known.get(c.view.cluster), c, now.at)]
+        housed.update(wave.members)
+        yield from (*below, *told) if wave.state is WaveState.DONE else (*told, *below)
     for cluster in now.clusters:
-        yield from _cluster_changes(clusters.get(cluster.view.cluster), cluster, now.at)
+        if cluster.view.cluster not in housed:
+            yield from _cluster_changes(known.get(cluster.view.cluster), cluster, now.at)
+
+
+def _wave_changes(before: Progress | None, now: Progress, wave: WaveView) -> Iterator[Event]:
+    seen = None if before is None else next((w for w in before.waves if w.wave == wave.wave), None)
+    if seen is None or before is None or (seen.state, before.passed(seen)) != (wave.state, now.passed(wave)):
+        yield _wave(now, wave)
 
 
 def _wave(now: Progress, wave: WaveView) -> Event:
@@ -178,29 +193,39 @@ def _wave(now: Progress, wave: WaveView) -> Event:
 
 
 def _cluster_changes(before: ClusterProgress | None, now: ClusterProgress, at: datetime) -> Iterator[Event]:
-    view = now.view
-    if before is None:
-        said = view.standing not in _NO_NEWS
-    else:
-        said = (before.view.standing, before.view.step) != (view.standing, view.step)
-    if said:
-        yield _standing(view, at)
+    if _newsworthy(before, now):
+        yield _standing(now.view, at)
     if not now.busy:
         return
     gates = {} if before is None else {g.subject: _state(g.verdict) for g in before.gates}
     for gate in now.gates:
         if gates.get(gate.subject, "open") != _state(gate.verdict):
-            yield _gate(view.cluster, gate, at)
+            yield _gate(now.view.cluster, gate, at)
     pools = {} if before is None else {p.name: p for p in before.pools}
+    step = now.view.step if before is None else before.view.step
     for pool in now.pools:
-        seen = pools.get(pool.name)
-        if seen is None and isinstance(pool.gate.verdict, Open):
-            continue
-        if seen is None or (_state(seen.gate.verdict), seen.counts) != (
-            _state(pool.gate.verdict),
-            pool.counts,
-        ):
-            yield _pool(view.cluster, pool, at)
+        if _pool_moved(pools.get(pool.name), pool, step):
+            yield _pool(now.view.cluster, pool, at)
+
+
+def _newsworthy(before: ClusterProgress | None, now: ClusterProgress) -> bool:
+    """That a cluster could start, or is about to be looked at, is no news; that it cannot be read any more is."""
+    standing = now.view.standing
+    if before is None:
+        return standing not in _NO_NEWS
+    if standing is Standing.READY or (standing in _NO_NEWS and before.view.standing in _NO_NEWS):
+        return False
+    return (before.view.standing, before.view.step) != (standing, now.view.step)
+
+
+def _pool_moved(before: PoolProgress | None, now: PoolProgress, step: str) -> bool:
+    """Counts moved, it failed or no longer does, or it is one of the step's pools and its gate has opened."""
+    state = _state(now.gate.verdict)
+    if before is None:
+        return not now.quiet and state != "open"
+    was = _state(before.gate.verdict)
+    opened = state == "open" and was != "open" and now.name in step.partition(":")[2].split(",")
+    return before.counts != now.counts or (was != state and "failed" in {was, state}) or opened
 
 
 def _standing(view: ClusterView, at: datetime) -> Event:
@@ -213,7 +238,12 @@ def _standing(view: ClusterView, at: datetime) -> Event:
         "content": view.content,
     }
     step = f", step {view.step}" if view.step else ""
-    reason = f": {view.reason}" if view.reason and view.reason != view.standing.value else ""
+    known = (
+        (view.standing.value, "")
+        if not view.step or view.standing is not Standing.IN_FLIGHT
+        else (view.reason,)
+    )
+    reason = "" if view.reason in known else f": {view.reason}"
     text = f"{view.cluster}: {view.standing.value}{step}{reason}"
     return Event(at, "cluster", fields, text, _TONES.get(view.standing, Tone.PLAIN))
 
