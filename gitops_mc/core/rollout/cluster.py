@@ -74,6 +74,11 @@ def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
     passed = memory.out and memory.started == case.newest.content
     if memory.skipped == case.newest.content:
         return told(Standing.SKIPPED, "skipped by a human for this content")
+    if not isinstance(live.inventory, Unknown) and not live.inventory.value:
+        return told(
+            Standing.UNREGISTERED,
+            f"clusters/{case.name} has no cluster of that name on global (kubectl get clusters.platform.tkestack.io)",
+        )
     if live.dark is not None:
         since = memory.dark_since or case.now
         what = f"does not answer since {since.isoformat(timespec='seconds')}: {live.dark.reason}"
@@ -84,12 +89,7 @@ def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
         return told(Standing.NOT_KNOWN, what)
     if isinstance(live.inventory, Unknown):
         return told(Standing.NOT_KNOWN, f"the inventory of clusters was not read: {live.inventory.reason}")
-    registered = next(iter(live.inventory.value.values()), None)
-    if registered is None:
-        return told(
-            Standing.UNREGISTERED,
-            f"clusters/{case.name} has no cluster of that name on global (kubectl get clusters.platform.tkestack.io)",
-        )
+    registered = next(iter(live.inventory.value.values()))
     phase = str((registered.get("status") or {}).get("phase", ""))
     if phase != "Running" and not memory.begun:
         return told(

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import DesiredCluster, Failed, Known, Outage
+from gitops_mc.core.model import DesiredCluster, Failed, Known, Outage, Unknown
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
@@ -109,6 +109,7 @@ def prune_in_force(memory: FleetMemory) -> Prune:
 def fleet_fault(fleet: Fleet, observed: Observed) -> str:
     """One fault of the whole fleet, or empty: the gateway, the global API, or credentials. Nobody is counted for it."""
     live = [observed.live[c.name] for c in fleet.clusters if c.name in observed.live]
+    live = [x for x in live if isinstance(x.inventory, Unknown) or x.inventory.value]  # else: unregistered
     dark = [x for x in live if x.dark is not None]
     glob = next((x.inventory for x in live if not isinstance(x.inventory, Known)), None)
     if live and glob is not None and not any(isinstance(x.inventory, Known) for x in live):
