@@ -95,11 +95,25 @@ def _missing(manifest: Manifest, digest: str, fleet: Fleet) -> Create | Drift | 
 def _as_written(case: Case) -> Drift | Unchanged:
     """Git says what we wrote last: nothing is written, whatever has become of it."""
     if not case.drifted and case.compared.equal:
-        return _paused_otherwise(case) or Unchanged(case.key)
+        return _paused_otherwise(case) or _mark_lost(case) or Unchanged(case.key)
     fields = turned(case.compared.fields())
     lost = [path for path in case.compared.wanted if not case.compared.owners.we_own(path)]
     managers = case.compared.owners.among([*lost, *case.compared.differing])
     return Drift(case.key, fields, managers, _drift_reason(case, managers, lost))
+
+
+def _mark_lost(case: Case) -> Drift | None:
+    """Our label or annotation is gone: told, since nothing of ours is deleted without them; the next write sets them."""
+    label = labels_of(case.live).get(FLEET_LABEL)
+    lost = [] if label is not None and case.fleet.is_ours(label) else [f"label {FLEET_LABEL}"]
+    lost += [] if APPLIED_ANNOTATION in annotations_of(case.live) else [f"annotation {APPLIED_ANNOTATION}"]
+    if not lost:
+        return None
+    reason = (
+        f"values are as in Git, but our {' and '.join(lost)} was removed or changed since we wrote it; without it the "
+        "object is never deleted; the next change of it in Git sets it again"
+    )
+    return Drift(case.key, (), (), reason)
 
 
 def _paused_otherwise(case: Case) -> Drift | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.inputs import Pass
+from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Move, Standing, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
@@ -54,7 +55,10 @@ class Desk:
         if isinstance(arriving.next, Act):
             self._send(name, arriving.next, self._newest(name))
         elif done and not arriving.repair:  # a repair passes on the next pass, where its halt ends with it
-            after = passed(memory, self.on.now)
+            live = self.on.observed.live[name]
+            assert arriving.plan is not None
+            known = with_inventory(memory, self._newest(name), arriving.plan, live)
+            after = passed(known, self.on.now)
             self._keep(
                 name,
                 replace(
