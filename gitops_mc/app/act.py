@@ -24,7 +24,7 @@ from gitops_mc.core.errors import (
     NotFoundError,
     StaleError,
 )
-from gitops_mc.core.model import GLOBAL_CLUSTER, Content, Kind, metadata
+from gitops_mc.core.model import GLOBAL_CLUSTER, Content, Kind, ResourceKey, metadata
 from gitops_mc.core.rollout.case import WriteFault
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
@@ -49,6 +49,8 @@ class Outcome:
     """Refused for good."""
     trouble: str = ""
     """It may go through the next time: changed in between, no answer, asked to slow down."""
+    stale: ResourceKey | None = None
+    """What had changed in between; where that happens on every fresh look, the write itself is wrong."""
 
     @property
     def stops(self) -> bool:
@@ -74,7 +76,9 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
         try:
             api.json_patch(cluster, RESOURCES["MachineConfigPool"], patch.pool, patch.patch)
         except GitopsMcError as error:
-            return Outcome(tuple(done), trouble=f"pool {patch.pool}: {error.message}")
+            key = ResourceKey(cluster, Kind.MACHINE_CONFIG_POOL, patch.pool)
+            stale = key if isinstance(error, StaleError) else None
+            return Outcome(tuple(done), trouble=f"pool {patch.pool}: {error.message}", stale=stale)
         done.append(Written(cluster, f"pool {patch.pool} {deed}"))
     return Outcome(tuple(done))
 
@@ -98,10 +102,8 @@ def _writes(api: ClusterApi, clock: Clock, move: Apply, content: Content) -> Out
 def _attempt(write: Change, content: Content, clock: Clock, send: Callable[[], None]) -> Outcome:
     try:
         send()
-    except AlreadyExistsError as error:
-        return Outcome(trouble=error.message)
-    except StaleError as error:
-        return Outcome(trouble=error.message)
+    except (AlreadyExistsError, StaleError) as error:
+        return Outcome(trouble=error.message, stale=write.key)
     except _FINAL as error:
         return Outcome(fault=WriteFault(content, write.key, _told(error), clock.now()))
     except GitopsMcError as error:

@@ -27,10 +27,13 @@ from gitops_mc.core.model import (
 from gitops_mc.core.rollout.case import WriteFault
 from gitops_mc.core.rollout.fleet import next_moves
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
-from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
+from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json, without_clocks
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
 
 PLATFORM_JOB = "(platform)"
+STALE_LIMIT = 10
+CLOCKS_SAVED_EVERY = timedelta(seconds=10)
+"""What a crash may take from the clocks; everything else is saved at once."""
 ONE_LOOK = timedelta(seconds=20)
 """How long a report waits for clusters that are slow to answer."""
 
@@ -91,6 +94,8 @@ class Executor:
     _readers: dict[str, ClusterReader] = field(default_factory=dict)
     _faults: dict[str, WriteFault] = field(default_factory=dict)
     _read_at: dict[str, datetime] = field(default_factory=dict)
+    _stale: dict[str, int] = field(default_factory=dict)
+    """By cluster: how many moves in a row were decided on something that had changed."""
 
     def memory(self) -> FleetMemory:
         """What is remembered, or first contact."""
@@ -100,8 +105,8 @@ class Executor:
     def rollout(self, fleet: Fleet, acts: Acts = NO_ACTS) -> Iterator[Look]:
         """Look after look, without end: the caller stops when the outlook is final, or leaves."""
         memory = self.memory()
-        saved = memory
-        due = self.clock.now()
+        saved, saved_at = memory, self.clock.now()
+        due = saved_at
         written, troubles = self._settle_reads(
             fleet, {}, everything=frozenset(c.name for c in fleet.clusters)
         )
@@ -112,9 +117,12 @@ class Executor:
                 self._joined(fleet), self.workers.running() - {PLATFORM_JOB}, dict(self._faults)
             )
             decision, memory = next_moves(fleet, memory, observed, now, acts)
-            if memory != saved:
+            due_to_save = now - saved_at >= CLOCKS_SAVED_EVERY
+            if memory != saved and (
+                decision.moves or due_to_save or without_clocks(memory) != without_clocks(saved)
+            ):
                 self.store.save(to_json(memory))
-                saved = memory
+                saved, saved_at = memory, now
             yield Look(now, decision, memory, written, troubles, observed.live)
             moves = {move.cluster: move for move in decision.moves}
             contents = {name: memory.cluster(name).started for name in moves}
@@ -219,10 +227,23 @@ class Executor:
         return _Result(reader.read(self._live.get(cluster), interest), outcome)
 
     def _act(self, move: Move, content: Content) -> Outcome:
-        outcome = carry_out(self.api, self.clock, move, content)
+        outcome = self._bounded(move.cluster, carry_out(self.api, self.clock, move, content), content)
         if isinstance(move, Apply) and any(w.key.kind is Kind.MODULE_INFO for w in move.writes):
             self._modules_written[move.cluster] = self.clock.now()
         return outcome
+
+    def _bounded(self, cluster: str, outcome: Outcome, content: Content) -> Outcome:
+        """A write that is stale on every fresh look is wrong in itself: the server tells a failed test of a patch from
+        no other patch that does not fit.
+        """
+        if outcome.stale is None:
+            self._stale.pop(cluster, None)
+            return outcome
+        times = self._stale[cluster] = self._stale.get(cluster, 0) + 1
+        if times < STALE_LIMIT:
+            return outcome
+        reason = f"{outcome.trouble}; {times} times in a row, each decided on a fresh look"
+        return replace(outcome, fault=WriteFault(content, outcome.stale, reason, self.clock.now()))
 
     def with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
         """The fleet with the contents that clusters still stand at, as far as they can be had."""

@@ -219,6 +219,15 @@ class FleetMemory:
         return replace(self, waves={**self.waves, name: memory})
 
 
+def without_clocks(memory: FleetMemory) -> FleetMemory:
+    """The memory but for the clocks that move on every pass: what has to be durable at once."""
+    clusters = {
+        name: replace(m, pool_clocks={}, module_clocks={}, gate_since={})
+        for name, m in memory.clusters.items()
+    }
+    return replace(memory, clusters=clusters, clock=None)
+
+
 def to_json(memory: FleetMemory) -> JsonObject:
     """The memory as plain JSON, ordered: the same memory gives the same bytes."""
     plain: JsonObject = msgspec.to_builtins(memory, order="deterministic")
