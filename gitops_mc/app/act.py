@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import assert_never
 
-from gitops_mc.app.api import RESOURCES, ClusterApi, DryRun, Force
+from gitops_mc.app.api import RESOURCES, ClusterApi, DryRun, Force, Resource
 from gitops_mc.app.ports import Clock
 from gitops_mc.core.diff import Adopt, Change, Create, Delete, Ownership, Update
 from gitops_mc.core.errors import (
@@ -122,7 +122,7 @@ def send_write(api: ClusterApi, cluster: str, write: Change, dry_run: DryRun) ->
     resource = RESOURCES[write.key.kind.value]
     match write:
         case Create() if write.key.kind is Kind.MODULE_INFO:
-            api.create(where, resource, write.body, dry_run=dry_run)
+            _create_module(api, resource, write, dry_run)
         case Create():
             api.apply(where, resource, write.body, dry_run=dry_run)
         case Adopt():
@@ -148,6 +148,17 @@ def send_write(api: ClusterApi, cluster: str, write: Change, dry_run: DryRun) ->
                 return
         case _:
             assert_never(write)
+
+
+def _create_module(api: ClusterApi, resource: Resource, write: Create, dry_run: DryRun) -> None:
+    """POST under the name the platform will give it; where it insists on naming itself, under a temporary one (ACP)."""
+    try:
+        api.create(GLOBAL_CLUSTER, resource, write.body, dry_run=dry_run)
+    except InvalidError as error:
+        if not any(cause.field == "metadata.name" for cause in error.causes):
+            raise
+        named = {**metadata(write.body), "name": f"{write.key.cluster}-temporary-name"}
+        api.create(GLOBAL_CLUSTER, resource, {**write.body, "metadata": named}, dry_run=dry_run)
 
 
 def _force(ownership: Ownership) -> Force:
