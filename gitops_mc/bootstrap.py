@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
@@ -70,6 +70,11 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
 def look_at_memory(path: Path) -> MemoryStore:
     """The remembered state, for those who write nothing."""
     return MemoryView(path)
+
+
+def machine_time() -> datetime:
+    """The machine's time, for acts that are kept without a cluster in reach."""
+    return SystemClock().now()
 
 
 def open_memory(path: Path) -> FileMemory:
@@ -174,6 +179,7 @@ def demo_stage(folder: Path, speed: float) -> Iterator[Stage]:
             executor = Executor(api, clock, workers, store, pace=Pace(every=timedelta(seconds=5)), past=past)
             yield Stage(
                 session=Session(api, clock, workers, executor),
+                nodes={name: len(fleet.nodes(name)) for name in fleet.servers},
                 repository=repository,
                 commit=lambda files, message: committed.commit(files, message, clock.now()),
                 notes=NodeWitness(fleet).notes,

@@ -11,7 +11,8 @@ from time import monotonic
 import click
 
 from gitops_mc.app.use_cases.demo.play import Performance
-from gitops_mc.app.use_cases.demo.story import INSTALLED_BY_HAND, STORY, first_files
+from gitops_mc.app.use_cases.demo.stage import Stage
+from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
 from gitops_mc.bootstrap import demo_stage, example_files
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
@@ -45,7 +46,7 @@ def command(terminal: Terminal, speed: float, keep: Path | None) -> int:
     """
     began = monotonic()
     with _folder(keep) as folder, demo_stage(folder, speed) as stage:
-        terminal.lines(_prologue(speed))
+        terminal.lines(_prologue(stage, speed))
         show = Performance(stage, first_files(example_files()))
         for line in show.lines(STORY):
             terminal.lines([line])
@@ -65,22 +66,19 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield keep
 
 
-def _prologue(speed: float) -> tuple[Line, ...]:
+def _prologue(stage: Stage, speed: float) -> tuple[Line, ...]:
+    nodes = ", ".join(f"{cluster} {number}" for cluster, number in sorted(stage.nodes.items()))
     return (
-        Line("An embedded fleet: three workload clusters and global, 11 nodes", Tone.HEAD),
+        Line(f"An embedded fleet of {count(sum(stage.nodes.values()), 'node')}: {nodes}", Tone.HEAD),
         Line(f"   Time runs {speed:g} times as fast; times below are the fleet's, as mm:ss."),
-        Line(
-            "   The repository is examples/fleet, with a soak of 1m instead of 30m, and without the ModuleInfos of"
-        ),
-        Line(
-            f"   {', '.join(INSTALLED_BY_HAND)}: machine-config was installed there by hand, and taking that over"
-        ),
-        Line("   would ask for approval first. The nodes are set to fail on one misspelt word (scene 3)."),
+        *(Line(f"   {told}") for told in LIBERTIES),
     )
 
 
 def _epilogue(show: Performance, seconds: float, keep: Path | None) -> Iterator[Line]:
     yield Line("")
+    yield Line("Summary", Tone.HEAD)
+    yield from (Line(f"   {number}. {told}") for number, told in enumerate(show.told, 1))
     if show.missed:
         yield Line(f"{count(len(show.missed), 'thing')} did not come true:", Tone.BAD)
         yield from (Line(f"   {told}", Tone.BAD) for told in show.missed)

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gitops_mc.app.executor import Look
-from gitops_mc.app.use_cases.demo.notes import Deed, NodeNote
+from gitops_mc.app.use_cases.demo.notes import NodeNote
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import CANARY, Ending, Scene
-from gitops_mc.app.use_cases.demo.tally import forecast_tally, happened_tally, tally_words
+from gitops_mc.app.use_cases.demo.tally import REBOOT, forecast_tally, happened_tally, tally_words
 from gitops_mc.app.use_cases.demo.words import Teller
 from gitops_mc.app.use_cases.planning import ask_servers, plan_fleet
 from gitops_mc.app.use_cases.repository import usable
+from gitops_mc.core.disruption import describe
 from gitops_mc.core.model import Kind, Known
 from gitops_mc.core.render.lines import Line, Tone, count
-from gitops_mc.core.render.plan_words import duration, headline, node_words
+from gitops_mc.core.render.plan_words import duration, headline
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Standing, Wait
 from gitops_mc.core.rollout.preview import FleetPreview
@@ -47,6 +48,8 @@ class Performance:
     stage: Stage
     files: dict[str, bytes]
     missed: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    """A sentence for each scene."""
     reboots: int = 0
     _teller: Teller = field(init=False)
 
@@ -78,7 +81,7 @@ class Performance:
             if isinstance(apis, Known) and apis.value.served:
                 course.forecast[cluster.name] = forecast_tally(cluster.impacts)
         before = self.stage.writes()
-        self._teller.forget_standings()
+        self._teller.turn_the_page()
         yield from self._rollout(fleet, course)
         yield from self._judged(scene, fleet, course, before)
 
@@ -88,13 +91,13 @@ class Performance:
             course.look, course.outlook = look, look.decision.outlook
             fresh = self.stage.notes()
             course.notes += fresh
-            yield from self._teller.notes(fresh)
-            yield from self._teller.look(look)
-            late.learn(look)
+            yield from self._teller.look(look, fresh)
+            yield from late.learn(look)
             if isinstance(course.outlook, Done | Hold | Halted):
                 break
             if course.began is not None and look.at - course.began > LONGEST:
                 break
+        yield from self._teller.rest()
         course.forecast |= late.forecast
 
     def _judged(
@@ -102,11 +105,11 @@ class Performance:
     ) -> Iterator[Line]:
         """Hold what was promised against what the witnesses say."""
         took = course.look.at - course.began if course.look and course.began else timedelta(0)
-        reboots = sum(1 for note in course.notes if note.deed is Deed.REBOOTED)
-        self.reboots += reboots
-        yield Line(
-            f"   {_outlook(course.outlook)}; {duration(took)} of the fleet's time, {count(reboots, 'reboot')}"
-        )
+        tally = happened_tally(course.notes)
+        self.reboots += tally[REBOOT]
+        told = f"{_outlook(course.outlook)}; {duration(took)} of the fleet's time; {tally_words(tally)}"
+        self.told.append(f"{scene.title}: {told}")
+        yield Line(f"   {told}")
         if scene.ending is Ending.STOPPED:
             yield from self._stopped(fleet, course, before)
             return
@@ -158,22 +161,34 @@ class _Late:
     forecast: dict[str, Counter[str]] = field(default_factory=dict)
     _closed: set[str] = field(default_factory=set)
 
-    def learn(self, look: Look) -> None:
-        self._closed |= {
-            w.cluster for w in look.written if w.what.startswith((Kind.MACHINE_CONFIG.value + " ", "pool "))
+    def learn(self, look: Look) -> Iterator[Line]:
+        closed = {
+            w.cluster for w in look.written if w.what.startswith((f"{Kind.MACHINE_CONFIG.value} ", "pool "))
         }
+        for cluster in sorted((closed & self.clusters) - self._closed):
+            told = tally_words(self.forecast.get(cluster, Counter()))
+            yield Line(f"         {cluster:<8} forecast {told}", Tone.DIM)
+        self._closed |= closed
         for view in look.decision.clusters:
             if view.cluster in self.clusters - self._closed and view.plan is not None and view.plan.impacts:
                 self.forecast[view.cluster] = forecast_tally(view.plan.impacts)
 
 
 def _forecast(preview: FleetPreview) -> Iterator[Line]:
+    """Every cluster in a line, then what happens to nodes and why, each reason once."""
+    reasons: dict[str, list[str]] = {}
     for cluster in preview.clusters:
-        yield Line(f"   plan {cluster.name}: {headline(cluster)}")
-        for impact in cluster.impacts:
-            for nodes in impact.nodes:
-                loud = Tone.WARN if nodes.disruption.reboot else Tone.DIM
-                yield Line(f"        {impact.pool}: {node_words(nodes)}", loud)
+        apis = cluster.live.machine_apis
+        served = isinstance(apis, Known) and apis.value.served
+        told = headline(cluster)
+        if not served and cluster.plan is not None:
+            told = f"{count(len(cluster.plan.writes), 'change')}, machine-config first; what its nodes do is not known before"
+        yield Line(f"   plan {cluster.name}: {told}")
+        for nodes in (nodes for impact in cluster.impacts for nodes in impact.nodes):
+            reasons.setdefault(describe(nodes.disruption), []).extend(nodes.nodes)
+    for reason, names in reasons.items():
+        yield Line(f"      {reason}", Tone.WARN if reason.startswith("reboot") else Tone.DIM)
+        yield Line(f"         {', '.join(names)}", Tone.DIM)
 
 
 def _diff(before: str, after: str) -> Iterator[Line]:
@@ -187,7 +202,7 @@ def _outlook(outlook: Outlook) -> str:
         case Done():
             return f"done: {outlook.reason}"
         case Halted():
-            return "halted: no new write anywhere until it is repaired or released"
+            return "halted, no new write anywhere before a repair or a release"
         case Hold():
             return f"needs a human: {'; '.join(outlook.reasons)}"
         case Wait():

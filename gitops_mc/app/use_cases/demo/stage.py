@@ -16,6 +16,8 @@ class Stage:
     """A fleet within reach, a repository somebody commits to, and two witnesses that are not the engine."""
 
     session: Session
+    nodes: Mapping[str, int]
+    """How many nodes each cluster has."""
     repository: Repository
     commit: Callable[[Mapping[str, bytes], str], Commit]
     """Commit these files, by path, with this message; files that are not named stay."""

@@ -19,6 +19,14 @@ _CHRONY = "shared/base/files/chrony.conf"
 _LAST_SERVER = "server ntp-2.example.com iburst\n"
 
 
+LIBERTIES = (
+    "The repository is examples/fleet, with a soak of 1m instead of 30m, and without the ModuleInfos of",
+    f"{', '.join(INSTALLED_BY_HAND)}: machine-config was installed there by hand, and taking that over",
+    "would ask a human first. The nodes are set to fail on one misspelt word, in scene 3.",
+)
+"""Where the demo is not the example, and where the fleet is told how to behave."""
+
+
 class Ending(Enum):
     """What has to come true."""
 

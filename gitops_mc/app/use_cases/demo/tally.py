@@ -33,6 +33,6 @@ def happened_tally(notes: Iterable[NodeNote]) -> Counter[str]:
 
 
 def tally_words(tally: Counter[str]) -> str:
-    """`3 reboots, 1 x Restart chronyd.service`; `nothing` when there is nothing."""
+    """`3 x Reboot, 1 x Restart chronyd.service`; `nothing` when there is nothing."""
     told = [f"{number} x {action}" for action, number in sorted(tally.items()) if number]
-    return ", ".join(told) or "nothing"
+    return ", ".join(told) or "nothing ran on any node"
