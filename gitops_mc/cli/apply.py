@@ -39,6 +39,7 @@ from gitops_mc.core.errors import (
     RefusedError,
     UsageError,
 )
+from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.ending import Outcome, event_of_end, event_of_plan, lines_of_end
 from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.render.plan_text import plan_text
@@ -57,6 +58,7 @@ class Wanted:
     digest: str | None
     acts: Acts
     output: str
+    typed: Typed
 
 
 @click.command("apply", short_help="Carry it out, wave by wave, gate by gate.")
@@ -142,7 +144,14 @@ def command(
         open_memory(file) as store,
         session(access, names, store, repository, stop) as connected,
     ):
-        job = _Job(terminal, connected, fleet, learnt, Wanted(yes, digest, acts, output), stop)
+        job = _Job(
+            terminal,
+            connected,
+            fleet,
+            learnt,
+            Wanted(yes, digest, acts, output, Typed(repo, "" if state is None else str(state))),
+            stop,
+        )
         return job.run()
 
 
@@ -236,7 +245,8 @@ class _Job:
         return frozenset(given)
 
     def _told(self, look: Look, end: Ending | Interrupted) -> int:
-        outcome, code, reasons, acts = _ending_words(look, end)
+        outcome, code, reasons, told = _ending_words(look, end)
+        acts = tuple(self.wanted.typed.command(act) for act in told)
         open_now = open_steps(look.memory) if outcome is not Outcome.DONE else ()
         event = event_of_end(look.at, outcome, code, reasons, acts=acts, open_steps=open_now)
         if self.wanted.output == "json":
@@ -269,7 +279,7 @@ def _ending_words(
         case Hold(reasons, acts):
             return Outcome.HELD, EXIT_REFUSED, reasons, acts
         case Interrupted():
-            return Outcome.INTERRUPTED, EXIT_INTERRUPTED, (), ("gitops-mc apply (it goes on from there)",)
+            return Outcome.INTERRUPTED, EXIT_INTERRUPTED, (), ("it goes on from there with: gitops-mc apply",)
         case _:
             assert_never(end)
 

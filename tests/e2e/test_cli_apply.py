@@ -132,7 +132,7 @@ def test_a_degraded_canary_halts_with_reasons_and_what_helps_and_production_is_u
         told = w.apply()
         assert told.code == 6, told
         assert "edge-1-w1" in told.out
-        assert "gitops-mc release edge-1" in told.out
+        assert "gitops-mc release --state repo/.gitops-mc-state.json edge-1" in told.out
         assert "gitops-mc why edge-1" in told.out
         assert w.serving.fleet.writes("edge-2") == ()
 
@@ -145,7 +145,7 @@ def test_an_approval_that_nobody_gives_ends_with_what_to_type_and_the_next_run_g
         w.commit(REBOOTS, rest=", approval: manual")
         told = w.apply()
         assert told.code == 6, told
-        assert "gitops-mc apply --approve rest" in told.out
+        assert "gitops-mc apply repo --approve rest" in told.out
         assert w.serving.fleet.writes("edge-2") == ()
         assert w.apply("--approve", "rest").code == 0
         assert w.reboots() == {"edge-1-w1": 1, "edge-2-w1": 1}
@@ -162,7 +162,7 @@ def test_ctrl_c_begins_nothing_more_says_what_stands_open_and_the_next_run_goes_
         assert process.returncode == 130, out
         written = len(w.serving.fleet.writes("edge-1"))
         assert "interrupted; nothing more was begun" in out
-        assert "gitops-mc apply (it goes on from there)" in out
+        assert "it goes on from there with: gitops-mc apply repo" in out
         assert w.memory().cluster("edge-1").started is not None
         assert len(w.serving.fleet.writes("edge-1")) == written
         assert w.serving.fleet.writes("edge-2") == ()

@@ -1,0 +1,151 @@
+"""What a human says to a rollout: release, skip, excuse, accept. They write the state file, under its lock."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from gitops_mc.app.use_cases.applying import act_on
+from gitops_mc.app.use_cases.repository import chosen, usable
+from gitops_mc.bootstrap import STATE_FILE, open_memory, open_repository
+from gitops_mc.cli import connecting, options
+from gitops_mc.cli.asking import whoami
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import EXIT_DONE, UsageError
+from gitops_mc.core.render.lines import Line, Tone, visible
+from gitops_mc.core.rollout import acts
+from gitops_mc.core.rollout.memory import FleetMemory
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SPAN = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_LONGEST = timedelta(days=366)
+
+_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
+_STATE = click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path(STATE_FILE),
+    show_default=True,
+    metavar="FILE",
+    help="Where the rollout is remembered.",
+)
+_CLUSTER = click.option("--cluster", metavar="CLUSTER", required=True, help="The cluster of the node.")
+_UNDO = click.option("--undo", is_flag=True, help="Take it back.")
+
+
+def _act(terminal: Terminal, file: Path, act: Callable[[FleetMemory, datetime], acts.ActResult]) -> int:
+    with open_memory(file) as store:
+        said = act_on(store, datetime.now(UTC), act)
+    terminal.lines(Line(visible(sentence), Tone.GOOD) for sentence in said)
+    return EXIT_DONE
+
+
+def _by(at: datetime, reason: str) -> acts.By:
+    return acts.By(whoami(), at, reason)
+
+
+@click.command("release", short_help="Lift the hold of a failure, and the halt.")
+@click.argument("cluster", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
+@_REASON
+@_STATE
+@click.pass_obj
+def release(terminal: Terminal, *, cluster: str | None, everything: bool, reason: str, state: Path) -> int:
+    """Lift the hold of a cluster's failure, and the halt when no other cluster is left in it. The clocks of what failed begin
+    anew; the next apply tries the same content again.
+    """
+    if (cluster is None) == (not everything):
+        raise UsageError("name one cluster, or give --all")
+    if cluster is None:
+        return _act(terminal, state, lambda memory, at: acts.release_all(memory, _by(at, reason)))
+    return _act(terminal, state, lambda memory, at: acts.release(memory, cluster, _by(at, reason)))
+
+
+@click.command("skip", short_help="Leave a cluster out for the content it is at now.")
+@click.argument("cluster")
+@options.REPO
+@options.REVISION
+@_UNDO
+@_REASON
+@connecting.STATE
+@click.pass_obj
+def skip(
+    terminal: Terminal,
+    *,
+    cluster: str,
+    repo: str,
+    revision: str | None,
+    undo: bool,
+    reason: str,
+    state: Path | None,
+) -> int:
+    """Leave a cluster out for the content that the repository has for it now; newer content takes it in again. Waves no
+    longer wait for it. What it has begun stays as it is.
+    """
+    file = connecting.state_file(state, repo)
+    if undo:
+        return _act(terminal, file, lambda memory, at: acts.unskip(memory, cluster, _by(at, reason)))
+    found = usable(open_repository(repo, revision).read()[0])
+    (wanted,) = chosen(found, (cluster,))
+    return _act(
+        terminal, file, lambda memory, at: acts.skip(memory, cluster, wanted.content, _by(at, reason))
+    )
+
+
+@click.command("excuse", short_help="Leave a node out of its pool's gate for a time.")
+@click.argument("node")
+@_CLUSTER
+@click.option("--for", "span", metavar="TIME", default="", help="For how long: 90m, 24h, 3d.")
+@_UNDO
+@_REASON
+@_STATE
+@click.pass_obj
+def excuse(
+    terminal: Terminal, *, node: str, cluster: str, span: str, undo: bool, reason: str, state: Path
+) -> int:
+    """Leave a node out of its pool's gate until a time: the gate then looks at every other node by itself. It needs a reason
+    and an end. The node still uses up maxUnavailable while it is away.
+    """
+    if undo:
+        return _act(terminal, state, lambda memory, at: acts.unexcuse(memory, cluster, node, _by(at, reason)))
+    if not reason or not span:
+        raise UsageError(
+            "an excuse needs a reason and an end", hint='--reason "disk is being replaced" --for 24h'
+        )
+    lasting = span_of(span)
+    return _act(
+        terminal,
+        state,
+        lambda memory, at: acts.excuse(memory, cluster, node, at + lasting, _by(at, reason)),
+    )
+
+
+@click.command("accept", short_help="Accept a finding of a pool's gate.")
+@click.argument("finding", metavar="GATE-ID")
+@click.option("--cluster", metavar="CLUSTER", help="The cluster that shows it, if several do.")
+@_REASON
+@_STATE
+@click.pass_obj
+def accept(terminal: Terminal, *, finding: str, cluster: str | None, reason: str, state: Path) -> int:
+    """Accept that a pool's rendered config differs from the merge of its configs in just this way; status and why show the
+    id. It holds until the cluster is given newer content.
+    """
+    return _act(terminal, state, lambda memory, at: acts.accept(memory, finding, cluster, _by(at, reason)))
+
+
+def span_of(text: str) -> timedelta:
+    """`90m`, `24h`, `1d12h`. Raises UsageError."""
+    match = _SPAN.fullmatch(text)
+    parts = [int(n or 0) for n in match.groups()] if match and text else []
+    lasting = timedelta(0)
+    if parts and max(parts) <= _LONGEST.total_seconds():
+        lasting = timedelta(days=parts[0], hours=parts[1], minutes=parts[2], seconds=parts[3])
+    if not timedelta(0) < lasting <= _LONGEST:
+        raise UsageError(f"{text} is no span of time", hint="write 90m, 24h or 3d; a year at most")
+    return lasting

@@ -1,0 +1,115 @@
+"""Human acts on a state file, by the command line: what changes is said, what would change nothing is an error."""
+
+from __future__ import annotations
+
+import io
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitops_mc.adapters.memory import FileMemory
+from gitops_mc.cli.program import run
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.gates import PoolClocks
+from gitops_mc.core.model import Content
+from gitops_mc.core.rollout.memory import (
+    ClusterMemory,
+    Failure,
+    FailureCause,
+    FleetMemory,
+    Halt,
+    from_json,
+    to_json,
+)
+from tests.scenarios.rollout_world import machine_config
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+STATE = ".gitops-mc-state.json"
+FAILURE = Failure(Content("b" * 64), FailureCause.CONFIG, "node w1 Degraded", NOW, {"pool:worker": "x"})
+HELD = FleetMemory(
+    clusters={
+        "edge-1": ClusterMemory(
+            started=Content("b" * 64),
+            begun=True,
+            failure=FAILURE,
+            pool_clocks={"worker": PoolClocks(mismatch="m-1")},
+        )
+    },
+    halt=Halt("1 cluster failed", NOW, ("edge-1",)),
+    clock=NOW,
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    cluster = tmp_path / "clusters/edge-1"
+    cluster.mkdir(parents=True)
+    (cluster / "app.yaml").write_text(machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}))
+    with FileMemory(tmp_path / STATE) as store:
+        store.save(to_json(HELD))
+    return tmp_path
+
+
+def done(*arguments: str) -> tuple[int, str, str]:
+    out, err = io.StringIO(), io.StringIO()
+    return run(arguments, terminal=Terminal(out, err)), out.getvalue(), err.getvalue()
+
+
+def memory(folder: Path) -> FleetMemory:
+    with FileMemory(folder / STATE) as store:
+        state = store.load()
+    assert state is not None
+    return from_json(state)
+
+
+def test_a_release_is_said_kept_and_done_once(folder: Path) -> None:
+    code, out, _ = done("release", "edge-1", "--reason", "the disk was full")
+    assert (code, "edge-1 is no longer held" in out, "the halt is lifted" in out) == (0, True, True)
+    after = memory(folder)
+    assert after.halt is None
+    assert [(a.what, a.why) for a in after.acts] == [("release edge-1", "the disk was full")]
+    code, _, err = done("release", "edge-1")
+    assert code == 1
+    assert "has not failed" in err
+
+
+def test_a_skip_is_for_the_content_in_the_repository(folder: Path) -> None:
+    assert done("skip", "edge-1")[0] == 0
+    skipped = memory(folder).cluster("edge-1").skipped
+    assert skipped is not None
+    assert done("skip", "edge-1")[0] == 1
+    assert done("skip", "edge-9")[0] == 2
+    assert done("skip", "edge-1", "--undo")[0] == 0
+    assert memory(folder).cluster("edge-1").skipped is None
+
+
+def test_an_excuse_needs_a_reason_and_an_end(folder: Path) -> None:
+    assert done("excuse", "w1", "--cluster", "edge-1", "--for", "24h")[0] == 2
+    assert done("excuse", "w1", "--cluster", "edge-1", "--for", "soon", "--reason", "x")[0] == 2
+    code, out, _ = done("excuse", "w1", "--cluster", "edge-1", "--for", "1d12h", "--reason", "new disk")
+    assert code == 0
+    assert "w1 of edge-1 is excused until" in out
+    (kept,) = memory(folder).cluster("edge-1").excused
+    assert kept.reason == "new disk"
+    assert done("excuse", "w1", "--cluster", "edge-1", "--undo")[0] == 0
+
+
+def test_a_finding_is_accepted_by_its_id(folder: Path) -> None:
+    assert done("accept", "m-1")[0] == 0
+    assert memory(folder).cluster("edge-1").accepted == ("m-1",)
+    code, _, err = done("accept", "m-2")
+    assert code == 1
+    assert "no gate shows a finding m-2" in err
+
+
+def test_nobody_acts_while_a_rollout_holds_the_state_and_none_is_made_up(folder: Path) -> None:
+    with FileMemory(folder / STATE):
+        code, _, err = done("release", "--all")
+    assert code == 1
+    assert "is in use by process" in err
+    code, _, err = done("release", "--all", "--state", "other.json")
+    assert code == 1
+    assert "nothing is remembered yet" in err
+    assert not Path("other.json").exists()
