@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
+from gitops_mc.app.executor import Pace
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Standing
 from gitops_mc.sandbox.faults import FaultId
@@ -89,3 +91,26 @@ def test_a_release_lets_the_same_content_try_again_and_it_fails_again() -> None:
     world.remember(release)
     assert isinstance(world.run(), Halted)
     assert world.standing("edge-1") is Standing.FAILED
+
+
+def test_a_repair_that_never_reaches_its_node_ends_as_a_failure_that_a_human_can_act_on() -> None:
+    world = failed()
+    world.pace = Pace(every=timedelta(seconds=30))
+    world.faults.set(FaultId.DEGRADED_NOT_RETARGETED)
+    world.files.update(repository(FIXED))
+    outlook = world.run(hours=6)
+    assert isinstance(outlook, Halted), outlook
+    assert "edge-1-w" in world.view("edge-1").reason
+
+
+def test_a_node_that_drifts_while_we_roll_is_named_and_is_no_failure_of_the_content() -> None:
+    world = RolloutWorld(files=repository(GOOD))
+    assert isinstance(world.run(), Done)
+    world.files["clusters/edge-1/app.yaml"] = FIXED
+    world.pace = Pace(every=timedelta(seconds=20))
+    drift = world.faults.set(FaultId.DRIFT, cluster="edge-1", node="edge-1-m1")
+    world.files["clusters/edge-1/master.yaml"] = OTHER
+    world.run(hours=1)
+    assert world.standing("edge-1") is not Standing.FAILED
+    assert "edge-1-m1" in world.view("edge-1").reason
+    world.faults.clear(drift)

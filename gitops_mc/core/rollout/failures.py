@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
-from gitops_mc.core.gates.readings import PoolReading, Unsettled
+from gitops_mc.core.gates.readings import Attribution, PoolReading, Unsettled
 from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Verdict
 from gitops_mc.core.rollout.case import Case, WriteFault
 from gitops_mc.core.rollout.gating import GateBook
@@ -22,7 +22,9 @@ def failure_of(
     memory = case.memory
     failed: dict[str, Verdict] = {}
     for pool, verdict in gates.not_open(managed):
-        if isinstance(verdict, Failed) and not _still_repairing(case, pool, gates.readings[pool]):
+        if isinstance(verdict, Failed) and (
+            _stalled(case, gates, pool) or _counts(case, gates.readings[pool], pool)
+        ):
             failed[f"pool:{pool}"] = verdict
     failed |= {f"module:{m}": v for m, v in gates.modules.items() if isinstance(v, Failed)}
     failed |= {
@@ -38,6 +40,21 @@ def failure_of(
         at=case.now,
         subjects={s: subject_digest(desired, case.live, s) for s in failed},
     )
+
+
+def _counts(case: Case, reading: PoolReading, pool: str) -> bool:
+    """Whether Degraded is a failure of the content that was started: not what a repair has not reached yet, and not a
+    node that drifted or that somebody else's config broke; those are named and waited for, until they stall.
+    """
+    terminal = reading.terminal if isinstance(reading, Unsettled) else None
+    foreign = terminal is not None and terminal.attribution in {Attribution.DRIFT, Attribution.FOREIGN}
+    return not foreign and not _still_repairing(case, pool, reading)
+
+
+def _stalled(case: Case, gates: GateBook, pool: str) -> bool:
+    clocks = gates.memory.pool_clocks.get(pool)
+    since = None if clocks is None else clocks.progress_at
+    return since is not None and case.now - since >= case.policy.gates.pool.stall
 
 
 def _still_repairing(case: Case, pool: str, reading: PoolReading) -> bool:
