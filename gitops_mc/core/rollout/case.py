@@ -117,10 +117,13 @@ def gates_of(case: Case, desired: DesiredCluster, managed: tuple[str, ...]) -> G
 
 
 def circumstances(case: Case, memory: ClusterMemory) -> Circumstances:
-    """What the plan has to know of the past."""
+    """What the plan has to know of the past. Once a content has passed, prune governs what it made, unless it failed after
+    that.
+    """
+    unproven = not memory.out or memory.failure is not None
     return Circumstances(
         inventory=memory.written(case.name),
-        created=frozenset(o.key(case.name) for o in memory.created),
+        created=frozenset(o.key(case.name) for o in memory.created) if unproven else frozenset(),
         order=order_of(memory),
         prune=case.prune,
         passed=None if memory.passed is None else case.contents.get(memory.passed),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.rollout.hands import hands
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import (
     ClusterView,
@@ -20,17 +21,20 @@ from gitops_mc.core.rollout.moves import (
 )
 from gitops_mc.core.rollout.next_step import Act, Await
 
-_FINAL = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS)
+_FINAL = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS, Standing.GONE)
 _MOVING = (Standing.IN_FLIGHT, Standing.NOT_KNOWN, Standing.UNPUBLISHED)
 _ACTS = {
     Standing.FAILED: "push newer content that changes what failed, or: gitops-mc release {0}, gitops-mc skip {0}",
     Standing.BLOCKED: "mend it, or: gitops-mc skip {0}",
     Standing.UNREACHABLE: "bring it back, or: gitops-mc skip {0}",
+    Standing.PROBLEMS: "mend its manifests, or: gitops-mc skip {0}",
+    Standing.PROBLEMS: "correct it in Git, or: gitops-mc skip {0}",
+    Standing.GONE: "put clusters/{0} back into Git, or let its pools run by hand (kubectl edit machineconfigpool)",
     Standing.APPROVAL: "gitops-mc plan --cluster {0}, then: gitops-mc apply --approve {0}",
 }
 
 
-def view_of(a: Assessment, wave: str, busy: Collection[str]) -> ClusterView:
+def view_of(a: Assessment, wave: str, busy: Collection[str], memory: FleetMemory) -> ClusterView:
     reason = f"{a.reason} (still being read)" if a.name in busy else a.reason
     arriving = a.admission
     if arriving is not None and a.in_rollout and a.standing is Standing.IN_FLIGHT:
@@ -50,7 +54,22 @@ def view_of(a: Assessment, wave: str, busy: Collection[str]) -> ClusterView:
         gates=() if a.gates is None else a.gates.views(),
         plan=a.plan,
         begun=a.memory.begun,
+        hands=hands(a, memory),
     )
+
+
+def gone_views(memory: FleetMemory, found: Collection[str]) -> tuple[ClusterView, ...]:
+    """Clusters that are remembered and have no folder any more, those with nothing of ours left out."""
+    views = []
+    for name, m in sorted(memory.clusters.items()):
+        if name in found or not (m.inventory or m.step):
+            continue
+        reason = f"its folder is gone from Git: nothing is changed there, and {len(m.inventory)} object(s) of ours stay"
+        if m.step is not None:
+            reason += f"; step {m.step.step} stands open, pools {', '.join(m.step.pools)} may be paused by us"
+        step = m.step.step if m.step is not None else ""
+        views.append(ClusterView(name, "", Standing.GONE, reason, m.started, step, (), None, m.begun))
+    return tuple(views)
 
 
 def outlook(
@@ -65,27 +84,60 @@ def outlook(
         return Wait(f"fleet fault: {fault}")
     if moves:
         return Wait("writing")
-    if moving := [c for c in clusters if c.standing in _MOVING]:
+    if moving := [c for c in clusters if _moves_on(c)]:
         return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]))
     if memory.halt is not None:
         return Halted(memory.halt.reason)
-    if soaking := [w for w in waves if w.state is WaveState.SOAKING]:
+    shaky = _in_the_way(clusters, waves)
+    soaking = [w for w in waves if w.state is WaveState.SOAKING]
+    if soaking and not shaky:
         return Wait(f"wave {soaking[0].wave}: {soaking[0].reason}")
-    rest = [c for c in clusters if c.standing not in _FINAL]
+    rest = [c for c in clusters if c.standing not in _FINAL or (c.standing is Standing.GONE and c.step)]
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
-    if not rest:
+    if not rest and not soaking:
         passed = sum(1 for c in clusters if c.standing is Standing.PASSED)
-        return Done(f"{passed} of {len(clusters)} cluster(s) passed")
-    stuck = [c for c in rest if c.standing is not Standing.READY]
+        return Done(
+            f"{passed} of {sum(1 for c in clusters if c.standing is not Standing.GONE)} cluster(s) passed"
+        )
+    stuck = [*(c for c in rest if c.standing is not Standing.READY), *shaky]
     if not stuck and not approvals:
         closed = next((w for w in waves if w.state in {WaveState.CLOSED, WaveState.OPEN}), None)
         return Wait(closed.reason if closed is not None else "waiting for a place")
     acts = [
         *(f"gitops-mc apply --approve {w.wave}" for w in approvals),
-        *(_ACTS[c.standing].format(c.cluster) for c in stuck if c.standing in _ACTS),
+        *(c.hands or _ACTS[c.standing].format(c.cluster) for c in stuck if c.hands or c.standing in _ACTS),
     ]
     reasons = (
         *(w.reason for w in approvals),
         *(f"{c.cluster} is {c.standing.value}: {c.reason}" for c in stuck),
     )
     return Hold(reasons, tuple(dict.fromkeys(acts)))
+
+
+def _problems_in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:
+    """Clusters whose problems in Git keep the first unfinished wave from ever being done: nobody else of it is under way."""
+    first = next((w for w in waves if w.state is not WaveState.DONE), None)
+    members = [c for c in clusters if first is not None and c.cluster in first.members]
+    if not all(c.standing in _FINAL for c in members):
+        return []
+    return [c for c in members if c.standing is Standing.PROBLEMS]
+
+
+def _moves_on(c: ClusterView) -> bool:
+    """Whether time alone may change something about it."""
+    return c.standing in _MOVING and not c.hands
+
+
+def _in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:
+    """Clusters that keep the first wave that is not done, or the one after it, from going on until somebody acts:
+    passed ones that are not settled any more, and those whose part of the repository cannot be read.
+    """
+    first = next((i for i, w in enumerate(waves) if w.state is not WaveState.DONE), None)
+    if first is None:
+        return []
+    before = {n for w in waves[: first + 1] for n in w.members}
+    shaky = [c for c in clusters if c.cluster in before and c.standing is Standing.PASSED and c.hands]
+    here = [c for c in clusters if c.cluster in waves[first].members]
+    starts = any(c.standing is Standing.READY for c in here)
+    broken = [c for c in here if c.standing is Standing.PROBLEMS and not starts]
+    return [*shaky, *broken]

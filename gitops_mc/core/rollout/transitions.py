@@ -48,7 +48,7 @@ def about_to(
     hashes = dict(memory.spec_hashes)
     for write in modules:
         hashes.pop(write.key.name, None)
-        if isinstance(write, Update) and not _changes_version(write):
+        if isinstance(write, Update) and _changes_only_config(write):
             hashes[write.key.name] = _spec_hash(live, write.key.name)
     return replace(
         memory,
@@ -87,8 +87,10 @@ def _restarted(memory: ClusterMemory, pools: Iterable[str]) -> dict[str, PoolClo
     return {**memory.pool_clocks, **{pool: PoolClocks() for pool in pools}}
 
 
-def _changes_version(write: Update) -> bool:
-    return any(f.path == "spec.version" for f in write.fields)
+def _changes_only_config(write: Update) -> bool:
+    """A changed spec at the version that runs: known to be taken up when specHash moves. A mark moves nothing."""
+    paths = [f.path for f in write.fields]
+    return "spec.version" not in paths and any(path.startswith("spec.") for path in paths)
 
 
 def _spec_hash(live: LiveCluster, module: str) -> str:
