@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
@@ -66,7 +67,32 @@ _OPTIONS = (
 
 def connection(command: F) -> F:
     """The connection options; the command gets `access`, an Access that makes sense, in their place."""
+    return _connected(command, _access)
 
+
+def maybe_connection(command: F) -> F:
+    """The same for a command that says less without a connection: `access` is None where none is given."""
+    return _connected(command, lambda ways: _access(ways) if ways.gateway or ways.kubeconfig else None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ways:
+    gateway: str | None
+    token_file: Path | None
+    ca_file: Path | None
+    kubeconfig: Path | None
+    contexts: tuple[str, ...]
+
+
+def _access(ways: _Ways) -> Access:
+    if ways.kubeconfig is not None:
+        if ways.gateway is not None and _given("gateway"):
+            raise UsageError("--gateway and --kubeconfig are two ways; give one")
+        return KubeconfigAccess(ways.kubeconfig, _contexts(ways.contexts))
+    return _gateway(ways.gateway, ways.token_file, ways.ca_file, ways.contexts)
+
+
+def _connected(command: F, access_of: Callable[[_Ways], Access | None]) -> F:
     @wraps(command)
     def with_access(
         *arguments: Any,
@@ -77,13 +103,8 @@ def connection(command: F) -> F:
         contexts: tuple[str, ...],
         **options: Any,
     ) -> Any:
-        if kubeconfig is not None:
-            if gateway is not None and _given("gateway"):
-                raise UsageError("--gateway and --kubeconfig are two ways; give one")
-            access: Access = KubeconfigAccess(kubeconfig, _contexts(contexts))
-        else:
-            access = _gateway(gateway, token_file, ca_file, contexts)
-        return command(*arguments, access=access, **options)
+        ways = _Ways(gateway, token_file, ca_file, kubeconfig, contexts)
+        return command(*arguments, access=access_of(ways), **options)
 
     decorated: Any = with_access
     for option in reversed(_OPTIONS):

@@ -197,9 +197,9 @@ def _cluster_changes(before: ClusterProgress | None, now: ClusterProgress, at: d
         yield _standing(now.view, at)
     if not now.busy:
         return
-    gates = {} if before is None else {g.subject: _state(g.verdict) for g in before.gates}
+    gates = {} if before is None else {g.subject: state_of(g.verdict) for g in before.gates}
     for gate in now.gates:
-        if gates.get(gate.subject, "open") != _state(gate.verdict):
+        if gates.get(gate.subject, "open") != state_of(gate.verdict):
             yield _gate(now.view.cluster, gate, at)
     pools = {} if before is None else {p.name: p for p in before.pools}
     step = now.view.step if before is None else before.view.step
@@ -220,10 +220,10 @@ def _newsworthy(before: ClusterProgress | None, now: ClusterProgress) -> bool:
 
 def _pool_moved(before: PoolProgress | None, now: PoolProgress, step: str) -> bool:
     """Counts moved, it failed or no longer does, or it is one of the step's pools and its gate has opened."""
-    state = _state(now.gate.verdict)
+    state = state_of(now.gate.verdict)
     if before is None:
         return not now.quiet and state != "open"
-    was = _state(before.gate.verdict)
+    was = state_of(before.gate.verdict)
     opened = state == "open" and was != "open" and now.name in step.partition(":")[2].split(",")
     return before.counts != now.counts or (was != state and "failed" in {was, state}) or opened
 
@@ -249,7 +249,7 @@ def _standing(view: ClusterView, at: datetime) -> Event:
 
 
 def _gate(cluster: str, gate: GateView, at: datetime) -> Event:
-    state = _state(gate.verdict)
+    state = state_of(gate.verdict)
     fields: JsonObject = {
         "cluster": cluster,
         "gate": gate.subject,
@@ -261,7 +261,7 @@ def _gate(cluster: str, gate: GateView, at: datetime) -> Event:
 
 
 def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
-    state = _state(pool.gate.verdict)
+    state = state_of(pool.gate.verdict)
     fields: JsonObject = {
         "cluster": cluster,
         "pool": pool.name,
@@ -274,7 +274,8 @@ def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
     return Event(at, "pool", fields, text, _gate_tone(pool.gate.verdict))
 
 
-def _state(verdict: Verdict) -> str:
+def state_of(verdict: Verdict) -> str:
+    """A verdict in one word: open, waiting, failed, unknown."""
     match verdict:
         case Open():
             return "open"
@@ -289,7 +290,7 @@ def _state(verdict: Verdict) -> str:
 
 
 def _gate_tone(verdict: Verdict) -> Tone:
-    return {"open": Tone.GOOD, "failed": Tone.BAD}.get(_state(verdict), Tone.PLAIN)
+    return {"open": Tone.GOOD, "failed": Tone.BAD}.get(state_of(verdict), Tone.PLAIN)
 
 
 def _or(count: int | None) -> str:

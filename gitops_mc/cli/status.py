@@ -1,0 +1,67 @@
+"""`gitops-mc status`: how the rollout stands, from the memory alone, or with a look at the clusters."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from gitops_mc.app.use_cases.repository import usable
+from gitops_mc.app.use_cases.standing import stand
+from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
+from gitops_mc.cli import connecting, options
+from gitops_mc.cli.learning import Learnt
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import EXIT_DONE
+from gitops_mc.core.render.commands import Typed
+from gitops_mc.core.render.lines import Line
+from gitops_mc.core.render.status import Seen, status_json, status_text
+from gitops_mc.core.rollout.acts import moment
+from gitops_mc.core.rollout.inputs import Fleet
+from gitops_mc.core.rollout.memory import FleetMemory, from_json
+
+
+@click.command("status", short_help="Show how the rollout stands.")
+@options.REPO
+@options.REVISION
+@options.output("text", "json")
+@connecting.STATE
+@connecting.maybe_connection
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    *,
+    repo: str,
+    revision: str | None,
+    output: str,
+    state: Path | None,
+    access: Access | None,
+) -> int:
+    """Show how every wave and cluster stands: content, commit, steps, gates with their reasons, holds, approvals, soaks,
+    excused nodes, accepted findings, and what humans did. Without a connection: from the memory alone. With one: the
+    clusters are looked at, with the age of every fact. Nothing is written, and no running rollout is disturbed.
+    """
+    file = connecting.state_file(state, repo)
+    if access is None:
+        kept = look_at_memory(file).load()
+        memory = FleetMemory() if kept is None else from_json(kept)
+        now, seen = moment(memory, datetime.now(UTC)), None
+    else:
+        repository = open_repository(repo, revision)
+        found, commit = repository.read()
+        learnt = Learnt(terminal, found)
+        usable(found)
+        fleet = Fleet(found.policy, found.clusters, commit)
+        names = tuple(c.name for c in found.clusters)
+        with session(access, names, look_at_memory(file), repository) as connected:
+            standing = stand(connected, fleet)
+        learnt.look(standing.live)
+        memory, now, seen = standing.memory, standing.at, Seen(standing.decision, standing.live)
+    told = status_json(memory, now, seen)
+    if output == "json":
+        terminal.json(told)
+        return EXIT_DONE
+    typed = Typed(repo, "" if state is None else str(state))
+    terminal.lines(Line(typed.command(line.text), line.tone) for line in status_text(told, now))
+    return EXIT_DONE
