@@ -6,7 +6,9 @@ from datetime import timedelta
 
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
 from gitops_mc.core.gates.readings import Attribution, PoolReading, Unsettled
-from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Verdict
+from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Unknown, Verdict
+from gitops_mc.core.policy import Sensitive
+from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.case import Case, WriteFault
 from gitops_mc.core.rollout.gating import GateBook
 from gitops_mc.core.rollout.memory import Failure, FailureCause
@@ -32,11 +34,13 @@ def failure_of(
     }
     if not failed or memory.started is None:
         return None
+    reason = "; ".join(v.reason for v in failed.values())
+    kept = memory.failure is None or memory.repairing
     cause = FailureCause.CONFIG if any(s.startswith("pool:") for s in failed) else FailureCause.MODULE
     return Failure(
         content=desired.content,
         cause=cause,
-        reason="; ".join(v.reason for v in failed.values()),
+        reason=without_secrets(case, desired, reason) if kept else reason,
         at=case.now,
         subjects={s: subject_digest(desired, case.live, s) for s in failed},
     )
@@ -77,12 +81,23 @@ def any_failed(gates: GateBook) -> bool:
     return any(isinstance(v, Failed | NotKnown) for v in verdicts)
 
 
+def without_secrets(case: Case, desired: DesiredCluster, text: str) -> str:
+    """A text of a server or an operator, which may repeat what it was sent, as the memory may keep it."""
+    if case.policy.sensitive == Sensitive():
+        return text
+    facts = (case.live.configs, case.live.rendered, case.live.modules)
+    live = [body for fact in facts if not isinstance(fact, Unknown) for body in fact.value.values()]
+    return Redactor.of(case.policy.sensitive, [*(m.body for m in desired.manifests), *live]).redact(text)
+
+
 def refused_write(case: Case, desired: DesiredCluster, fault: WriteFault) -> Failure:
     subject = f"object:{fault.key.kind.value}/{fault.key.name}"
     return Failure(
         content=desired.content,
         cause=FailureCause.REFUSED,
-        reason=f"{fault.key.kind.value} {fault.key.name} was refused: {fault.reason}",
+        reason=without_secrets(
+            case, desired, f"{fault.key.kind.value} {fault.key.name} was refused: {fault.reason}"
+        ),
         at=fault.at,
         subjects={subject: subject_digest(desired, case.live, subject)},
     )
