@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -10,10 +11,10 @@ import pytest
 from gitops_mc.app.ports import Transport
 from gitops_mc.core.model import JsonObject, Open
 from gitops_mc.core.rollout.inputs import Acts
-from gitops_mc.core.rollout.moves import Done, Halted, Standing
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultId, parse_fault
-from gitops_mc.sandbox.fleet import FleetSpec, simple_fleet
+from gitops_mc.sandbox.fleet import FleetSpec, module_info, simple_fleet
 from gitops_mc.sandbox.moduleinfo import Publication
 from tests.scenarios.crashes import Counted, Killed, Moment
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, manifest, module, policy
@@ -298,3 +299,23 @@ def test_a_live_module_newer_than_git_is_told_and_blocks_nothing() -> None:
     plan = world.view("edge-1").plan
     assert plan is not None
     assert [(n.live_version, n.desired_version) for n in plan.newer] == [("v4.4.0", "v4.3.0")]
+
+
+def test_a_module_that_is_sick_before_us_blocks_its_cluster_and_is_named() -> None:
+    world = installed(Publication("logcenter", "v1.0.0"))
+    stuck = world.faults.set(FaultId.MODULE_STUCK, module="logcenter")
+    world.fleet.person("global").apply("moduleinfoes", module_info("edge-1", "v1.0.0", "logcenter"))
+    world.clock.wait_for(600)
+    logcenter(world)
+    manifest_only = json.loads(world.files["clusters/edge-1/logcenter.yaml"])
+    manifest_only["spec"]["config"] = {}
+    world.files["clusters/edge-1/logcenter.yaml"] = json.dumps(manifest_only)
+    outlook = world.run(MET, hours=2)
+    assert isinstance(outlook, Hold), outlook
+    assert world.standing("edge-1") is Standing.BLOCKED
+    assert "logcenter" in world.view("edge-1").reason
+    assert world.writes("edge-1") == ()
+    assert world.writes("global") == ()
+    world.faults.clear(stuck)
+    world.clock.wait_for(120)
+    assert isinstance(world.run(MET), Done)

@@ -8,11 +8,12 @@ from gitops_mc.core.diff import Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Failed, Kind, NotKnown, Unknown, Verdict
+from gitops_mc.core.model import Failed, Kind, NotKnown, Open, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.brackets import freed_by_git
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, module_of_clock
+from gitops_mc.core.rollout.inventory import unsent
 from gitops_mc.core.rollout.memory import Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Next, Position, marked_pools, next_step
@@ -61,6 +62,8 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
     if closed:
         return answer(*_not_settled(case, current, gates, closed), repair=repair)
+    if sick := _sick_modules(case, plan, gates):
+        return answer(*sick)
     position = Position(newest, case.live, plan, gates, managed, exempt)
     return answer(Standing.READY, "could start", next_step(position), repair=repair)
 
@@ -140,6 +143,22 @@ def _unpublished(case: Case, plan: ClusterPlan, gates: GateBook, modules: list[s
         subjects={s: subject_digest(case.newest, case.live, s) for s in failed},
     )
     return Admission(Standing.FAILED, reason, plan, gates, failure=failure)
+
+
+def _sick_modules(case: Case, plan: ClusterPlan, gates: GateBook) -> tuple[Standing, str] | None:
+    """Managed modules that are not ready before anything was written, and that the plan does not change."""
+    if case.memory.begun:
+        return None
+    sent = {w.key for w in plan.writes if w.key.kind is Kind.MODULE_INFO} - {*unsent(plan)}
+    written = {key.name for key in sent}
+    closed = {m: v for m, v in gates.modules.items() if m not in written and not isinstance(v, Open)}
+    if not closed:
+        return None
+    reason = "; ".join(v.reason for v in closed.values())
+    clocks = gates.memory.module_clocks
+    if all(isinstance(v, NotKnown) or (m in clocks and clocks[m].ready_since) for m, v in closed.items()):
+        return Standing.NOT_KNOWN, f"looking whether it stays ready: {reason}"
+    return Standing.BLOCKED, f"sick before anything was written: {reason}"
 
 
 def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> frozenset[str]:
