@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import acts, apply, demo, diff, plan, render, sandbox, status, validate
+from gitops_mc.cli import acts, apply, demo, diff, doctor, plan, render, sandbox, status, validate
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -23,6 +23,7 @@ COMMANDS: tuple[click.Command, ...] = (
     acts.skip,
     acts.excuse,
     acts.accept,
+    doctor.command,
     sandbox.command,
     demo.command,
 )

@@ -33,7 +33,7 @@ def read_components(live: LiveCluster) -> GateReading:
     if isinstance(live.components, Unknown):
         lacking.append(f"controller and daemon were not read: {live.components.reason}")
     else:
-        for key, check in ((CONTROLLER, _deployment), (DAEMON, _daemon_set)):
+        for key, check in ((CONTROLLER, deployment_lacks), (DAEMON, daemon_set_lacks)):
             body = live.components.value.get(key)
             wrong = ["does not exist"] if body is None else [*check(body)]
             blockers += (f"{key} in {COMPONENT_NAMESPACE} {told}" for told in wrong)
@@ -53,7 +53,7 @@ def _initial_objects(live: LiveCluster) -> tuple[tuple[str, Fact, tuple[str, ...
     )
 
 
-def _deployment(body: JsonObject) -> Iterator[str]:
+def deployment_lacks(body: JsonObject) -> Iterator[str]:
     """Every replica, of the newest template. A count that is 0 is left out of the status by Kubernetes."""
     replicas = count(section(body, "spec"), "replicas")
     yield from _up(
@@ -61,7 +61,8 @@ def _deployment(body: JsonObject) -> Iterator[str]:
     )
 
 
-def _daemon_set(body: JsonObject) -> Iterator[str]:
+def daemon_set_lacks(body: JsonObject) -> Iterator[str]:
+    """What is not up of a DaemonSet: on every node it wants, of the newest template."""
     wanted = count(section(body, "status"), "desiredNumberScheduled") or 0
     yield from _up(body, wanted, ("updatedNumberScheduled", "numberReady"))
 
