@@ -18,7 +18,7 @@ from gitops_mc.core.rollout.moves import (
 
 Ending: TypeAlias = Done | Halted | Hold
 
-_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS)
+_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS, Standing.GONE)
 
 
 def ending(decision: Decision, only: AbstractSet[str] | None) -> Ending | None:

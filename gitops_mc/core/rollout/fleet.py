@@ -21,7 +21,7 @@ from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
 from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, Halt, PruneLimits
 from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
-from gitops_mc.core.rollout.outlook import outlook, view_of
+from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.repairs import pool_subject
 from gitops_mc.core.rollout.transitions import passed
 from gitops_mc.core.rollout.waves import Budget, Line, lines, look, not_reread, remembered
@@ -48,7 +48,13 @@ def next_moves(
     memory = _soak_failures(on, memory, found, views)
     desk = _moves(on, memory, found, views, budget)
     wave_of = {name: view.wave for view in views for name in view.members}
-    shown = tuple(view_of(desk.found[c.name], wave_of.get(c.name, ""), observed.busy) for c in fleet.clusters)
+    shown = (
+        *(
+            view_of(desk.found[c.name], wave_of.get(c.name, ""), observed.busy, desk.memory)
+            for c in fleet.clusters
+        ),
+        *gone_views(desk.memory, desk.found),
+    )
     moves = tuple(desk.moves[name] for name in sorted(desk.moves))
     decision = Decision(
         moves=moves,

@@ -70,6 +70,8 @@ class Standing(StrEnum):
     READY = "ready"
     """Could start; waits for its wave or a place in it."""
     NOT_KNOWN = "not known"
+    GONE = "gone from Git"
+    """Remembered, but its folder is gone: nothing is changed there any more, and nothing is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class ClusterView:
     gates: tuple[GateView, ...]
     plan: ClusterPlan | None
     begun: bool
+    hands: str = ""
+    """What somebody has to do before this cluster goes any further; empty where time may do."""
 
 
 class WaveState(StrEnum):

@@ -36,6 +36,9 @@ from gitops_mc.core.rollout.brackets import (
 from gitops_mc.core.rollout.gating import GateBook
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
+REFUSED = "refused"
+"""The step of an `Await` for what the plan refuses: only somebody can change that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Act:

@@ -13,7 +13,7 @@ from gitops_mc.core.rollout.gating import GateBook, managed_pools
 from gitops_mc.core.rollout.inventory import unsent, with_inventory
 from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import Act, Await, Finished, Next, Position, next_step
+from gitops_mc.core.rollout.next_step import REFUSED, Act, Await, Finished, Next, Position, next_step
 from gitops_mc.core.rollout.repairs import repairable
 
 
@@ -73,7 +73,7 @@ def _held(plan: ClusterPlan) -> Await | None:
     the step could not be told apart from nothing left.
     """
     if plan.refusals:
-        return Await("refused: " + "; ".join(r.reason for r in plan.refusals), "refused")
+        return Await("refused: " + "; ".join(r.reason for r in plan.refusals), REFUSED)
     if plan.not_read:
         return Await("not read: " + "; ".join(n.reason for n in plan.not_read), "not-read")
     return None
