@@ -99,8 +99,11 @@ class Assessment:
 
 
 def all_open(assessment: Assessment) -> bool:
-    """Whether every gate of the cluster is open at this moment; what a soak needs."""
-    return assessment.gates is not None and all(isinstance(v.verdict, Open) for v in assessment.gates.views())
+    """Whether every gate that the cluster has to pass is open at this moment; what a soak needs."""
+    gates = assessment.gates
+    if gates is None or assessment.closed:
+        return False
+    return all(isinstance(v, Open) for v in (*gates.modules.values(), gates.policy, gates.components))
 
 
 def gates_of(case: Case, desired: DesiredCluster, managed: tuple[str, ...]) -> GateBook:

@@ -91,6 +91,14 @@ def managed_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]
     return tuple(sorted(named))
 
 
+def watched_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
+    """Pools whose gates a cluster has to pass: the managed ones, and all of them where Git manages machine-config."""
+    managed = managed_pools(desired, live)
+    if isinstance(live.pools, Unknown) or not _has_machine_config(desired):
+        return managed
+    return tuple(sorted({*managed, *live.pools.value}))
+
+
 def learnt_order(live: LiveCluster, memory: ClusterMemory, policy: Gates) -> ClusterMemory:
     """Remember the merge order as soon as a settled pool tells it; what was learnt once is kept."""
     if memory.merge_order is not None:

@@ -33,7 +33,7 @@ from gitops_mc.core.rollout.brackets import (
     paused_in_git,
     pausing,
 )
-from gitops_mc.core.rollout.gating import GateBook
+from gitops_mc.core.rollout.gating import GateBook, watched_pools
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
 REFUSED = "refused"
@@ -260,7 +260,10 @@ def _ready(at: Position, step: Step) -> Act | Await:
 
 
 def _closed(at: Position) -> tuple[tuple[str, Verdict], ...]:
-    gates = [(view.subject, view.verdict) for view in at.gates.views()]
+    """Gates that keep the cluster from passing; a pool that is none of ours is somebody else's."""
+    watched = watched_pools(at.desired, at.live)
+    others = {f"pool {p}" for p in at.gates.pools if p not in watched}
+    gates = [(view.subject, view.verdict) for view in at.gates.views() if view.subject not in others]
     return tuple((subject, verdict) for subject, verdict in gates if not isinstance(verdict, Open))
 
 

@@ -9,7 +9,7 @@ from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
-from gitops_mc.core.rollout.gating import GateBook, managed_pools
+from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
 from gitops_mc.core.rollout.inventory import unsent, with_inventory
 from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause
 from gitops_mc.core.rollout.moves import Standing
@@ -26,7 +26,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     memory = with_inventory(gates.memory, desired, plan, case.live)
     if unsent(plan):  # remembered by now, so it is no step any more
         plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
-    closed = tuple(p for p, _ in gates.not_open(managed))
+    closed = tuple(p for p, _ in gates.not_open(watched_pools(desired, case.live)))
 
     def told(standing: Standing, reason: str, following: Next | None) -> Assessment:
         return Assessment(
