@@ -247,7 +247,8 @@ class _Job:
     def _told(self, look: Look, end: Ending | Interrupted) -> int:
         outcome, code, reasons, told = _ending_words(look, end)
         acts = tuple(self.wanted.typed.command(act) for act in told)
-        open_now = open_steps(look.memory) if outcome is not Outcome.DONE else ()
+        seen = None if outcome is Outcome.INTERRUPTED else look.live
+        open_now = open_steps(look.memory, seen) if outcome is not Outcome.DONE else ()
         event = event_of_end(look.at, outcome, code, reasons, acts=acts, open_steps=open_now)
         if self.wanted.output == "json":
             with reporting(self.terminal, "json") as reporter:

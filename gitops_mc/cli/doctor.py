@@ -51,8 +51,7 @@ def command(
     names = () if state is None else tuple(c.name for c in chosen(state, clusters))
     with session(access, names or clusters, look_at_memory(Path("unused")), repository) as connected:
         if state is None:
-            known = (name for name in registered_clusters(connected.api) if name != GLOBAL_CLUSTER)
-            names = clusters or tuple(known)
+            names = clusters or tuple(n for n in registered_clusters(connected.api) if n != GLOBAL_CLUSTER)
         found = examine_fleet(connected.api, connected.clock, connected.workers, names, _wanted(state))
     findings = {x.name: examine(x) for x in found}
     if apart := versions_apart(found):

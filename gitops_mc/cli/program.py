@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import acts, apply, demo, diff, doctor, plan, render, sandbox, status, validate
+from gitops_mc.cli import acts, apply, demo, diff, doctor, plan, render, sandbox, status, validate, why
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -19,6 +19,7 @@ COMMANDS: tuple[click.Command, ...] = (
     plan.command,
     apply.command,
     status.command,
+    why.command,
     acts.release,
     acts.skip,
     acts.excuse,

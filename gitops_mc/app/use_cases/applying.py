@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -11,8 +11,11 @@ from gitops_mc.app.executor import Look
 from gitops_mc.app.ports import MemoryStore
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.core.errors import GitopsMcError, RefusedError
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import Unknown
 from gitops_mc.core.policy import FleetPolicy, OnFailure
 from gitops_mc.core.rollout import acts as human
+from gitops_mc.core.rollout.brackets import mark_of
 from gitops_mc.core.rollout.ending import Ending, ending
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json
@@ -93,11 +96,21 @@ def record_approval(store: MemoryStore, who: str, now: datetime, name: str) -> N
     store.save(to_json(human.approved(memory, name, by)))
 
 
-def open_steps(memory: FleetMemory) -> tuple[str, ...]:
-    """Steps that were begun and have not been read back, with the pools that may stand paused by us."""
+def open_steps(memory: FleetMemory, live: Mapping[str, LiveCluster] | None = None) -> tuple[str, ...]:
+    """Steps that were begun and have not been read back, with the pools that stand paused by us. `live`: what was read
+    after the last write; without it nobody knows which pools are paused.
+    """
     return tuple(
-        f"{name}: step {m.step.step} is begun"
-        + (f"; pool {', '.join(m.step.pools)} may stand paused, marked as ours" if m.step.pools else "")
+        f"{name}: step {m.step.step} is begun{_paused(m.step.pools, None if live is None else live.get(name))}"
         for name, m in memory.clusters.items()
         if m.step is not None
+    )
+
+
+def _paused(pools: tuple[str, ...], live: LiveCluster | None) -> str:
+    if live is None or isinstance(live.pools, Unknown):
+        return f"; pool {', '.join(pools)} may stand paused, marked as ours" if pools else ""
+    marked = [p for p in pools if p in live.pools.value and mark_of(live.pools.value[p]) is not None]
+    return (
+        f"; pool {', '.join(marked)} stands paused, marked as ours" if marked else "; no pool stands paused"
     )

@@ -27,6 +27,7 @@ from typing import assert_never
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Failed, JsonObject, NotKnown, Open, Unknown, Verdict, Waiting
+from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout.moves import ClusterView, Decision, GateView, Standing, WaveState, WaveView
 
@@ -65,7 +66,7 @@ class Event:
 
     def line(self) -> Line:
         """For people: the time of day, and a sentence."""
-        return Line(f"{self.at:%H:%M:%S} {visible(self.text)}".replace("\n", "\\n"), self.tone)
+        return Line(f"{self.at:%H:%M:%S} {visible(brief(self.text))}".replace("\n", "\\n"), self.tone)
 
     def json(self) -> JsonObject:
         return {"time": self.at.isoformat(timespec="milliseconds"), "event": self.kind, **self.fields}
@@ -269,7 +270,7 @@ def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
         "reason": pool.gate.verdict.reason,
         **pool.counts,
     }
-    reason = f": {pool.gate.verdict.reason}" if isinstance(pool.gate.verdict, Failed | NotKnown) else ""
+    reason = f": {pool.gate.verdict.reason}" if isinstance(pool.gate.verdict, NotKnown) else ""
     text = f"{cluster} pool {pool.name}: {pool.words()}; gate {state}{reason}"
     return Event(at, "pool", fields, text, _gate_tone(pool.gate.verdict))
 
@@ -317,7 +318,7 @@ def screen(now: Progress, rows: int) -> tuple[Line, ...]:
     if len(found) > rows:
         hidden = len(found) - rows + 1
         found = [*found[: rows - 1], Line(f"... and {hidden} more lines", Tone.DIM)]
-    return tuple(Line(visible(line.text).replace("\n", "\\n"), line.tone) for line in found)
+    return tuple(Line(visible(brief(line.text)).replace("\n", "\\n"), line.tone) for line in found)
 
 
 def _rows(cluster: ClusterProgress) -> Iterator[Line]:

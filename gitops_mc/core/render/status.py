@@ -9,6 +9,7 @@ from typing import Any
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, JsonObject, Known, Unknown
+from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.progress import state_of
@@ -180,7 +181,7 @@ def _at(when: datetime | None) -> str | None:
 def status_text(told: JsonObject, now: datetime) -> Iterator[Line]:
     """The same for people; `told` is what `status_json` gave."""
     for line in _lines(told, now):
-        yield Line(visible(line.text).replace("\n", "\\n"), line.tone)
+        yield Line(visible(brief(line.text)).replace("\n", "\\n"), line.tone)
 
 
 def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:
@@ -239,7 +240,7 @@ def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
         pools = f", pool {', '.join(step['pools'])}" if step["pools"] else ""
         yield f"step {step['step']} open since {_ago(step['since'], now)}{pools}", Tone.WARN
     for gate in c["gates"] or ():
-        if gate["state"] != "open":
+        if gate["state"] not in {"open", "failed"} and gate["reason"] not in c["reason"]:
             yield (
                 f"{gate['gate']}: {gate['state']}: {gate['reason']}",
                 Tone.BAD if gate["state"] == "failed" else Tone.WARN,

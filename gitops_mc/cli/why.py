@@ -1,0 +1,74 @@
+"""`gitops-mc why`: the chain from the file in Git to the node that holds it up, and what to type."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gitops_mc.app.use_cases.repository import chosen, usable
+from gitops_mc.app.use_cases.standing import stand
+from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
+from gitops_mc.cli import connecting, options
+from gitops_mc.cli.learning import Learnt
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import EXIT_DONE, UsageError
+from gitops_mc.core.model import Known
+from gitops_mc.core.render.commands import Typed
+from gitops_mc.core.render.lines import Line
+from gitops_mc.core.render.why import why_json, why_text
+from gitops_mc.core.rollout.inputs import Fleet
+from gitops_mc.core.why import Question, why
+
+
+@click.command("why", short_help="Say why a cluster or pool is where it is, and what to do.")
+@click.argument("subject", metavar="CLUSTER[/POOL]")
+@options.REPO
+@options.REVISION
+@options.output("text", "json")
+@connecting.STATE
+@connecting.connection
+@click.pass_obj
+def command(
+    terminal: Terminal,
+    *,
+    subject: str,
+    repo: str,
+    revision: str | None,
+    output: str,
+    state: Path | None,
+    access: Access,
+) -> int:
+    """Say why a cluster, or one of its pools, stands where it stands: from file and commit over content, wave, halt,
+    budgets, step and gates down to the node that holds it up; and what to type. Nothing is written.
+    """
+    name, _, pool = subject.partition("/")
+    repository = open_repository(repo, revision)
+    found, commit = repository.read()
+    learnt = Learnt(terminal, found)
+    usable(found)
+    (wanted,) = chosen(found, (name,))
+    fleet = Fleet(found.policy, found.clusters, commit)
+    names = tuple(c.name for c in found.clusters)
+    with session(access, names, look_at_memory(connecting.state_file(state, repo)), repository) as connected:
+        standing = stand(connected, fleet)
+    learnt.look(standing.live)
+    pools = standing.live[name].pools
+    if pool and isinstance(pools, Known) and pool not in pools.value:
+        known = ", ".join(pools.value) or "none"
+        raise UsageError(f"cluster {name} has no pool {pool}", hint=f"there are: {known}")
+    question = Question(
+        desired=wanted,
+        pool=pool,
+        fleet=standing.fleet,
+        memory=standing.memory,
+        live=standing.live,
+        decision=standing.decision,
+    )
+    links = why(question)
+    if output == "json":
+        terminal.json(why_json(question, links))
+        return EXIT_DONE
+    typed = Typed(repo, "" if state is None else str(state))
+    terminal.lines(Line(typed.command(line.text), line.tone) for line in why_text(question, links))
+    return EXIT_DONE

@@ -1,0 +1,99 @@
+"""The links of the cluster itself: where it stands, what failed, its step, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.why.link import Link, Question, Subject
+
+_GOOD = (Standing.PASSED, Standing.READY)
+_COMMANDS = {
+    Standing.FAILED: ("gitops-mc release {0}", "gitops-mc skip {0}"),
+    Standing.BLOCKED: ("gitops-mc skip {0}",),
+    Standing.UNREACHABLE: ("gitops-mc doctor --cluster {0}", "gitops-mc skip {0}"),
+    Standing.NOT_KNOWN: ("gitops-mc doctor --cluster {0}",),
+    Standing.APPROVAL: ("gitops-mc plan --cluster {0}", "gitops-mc apply --approve {0}"),
+    Standing.SKIPPED: ("gitops-mc skip {0} --undo",),
+    Standing.UNPUBLISHED: ("kubectl get moduleconfigs  # on global",),
+    Standing.UNREGISTERED: ("kubectl get clusters.platform.tkestack.io  # on global",),
+    Standing.PROBLEMS: ("gitops-mc validate",),
+    Standing.READY: ("gitops-mc apply",),
+}
+
+
+def cluster(q: Question) -> Iterator[Link]:
+    """Where it stands, and with which content."""
+    view, m = q.view, q.remembered
+    commands = tuple(c.format(q.name) for c in _COMMANDS.get(view.standing, ()))
+    blocks = view.standing not in _GOOD
+    held = m.failure is not None and view.reason == m.failure.reason
+    told = view.standing.value if held else f"{view.standing.value}: {view.reason}"
+    yield Link(Subject.CLUSTER, told, blocks=blocks, commands=commands)
+    if m.started is not None and m.started != q.desired.content:
+        at = m.admitted_at.isoformat(timespec="seconds") if m.admitted_at else "at a time nobody knows"
+        commit = f" (commit {m.started_commit[:12]})" if m.started_commit else ""
+        told = f"it was last started with content {m.started[:12]}{commit} {at}; Git has newer content"
+        yield Link(Subject.CLUSTER, told)
+    for excuse in m.excused:
+        told = f"node {excuse.node} is excused until {excuse.until.isoformat(timespec='seconds')}: {excuse.reason}"
+        yield Link(
+            Subject.CLUSTER, told, commands=(f"gitops-mc excuse {excuse.node} --cluster {q.name} --undo",)
+        )
+
+
+def failure(q: Question) -> Iterator[Link]:
+    """What holds it, and what newer content would have to change."""
+    found = q.remembered.failure
+    if found is None:
+        return
+    told = (
+        f"held since {found.at.isoformat(timespec='seconds')} with content {found.content[:12]}: {found.reason}; "
+        f"newer content has to change {', '.join(sorted(found.subjects))}, or somebody releases it"
+    )
+    places = tuple(
+        manifest.place
+        for subject in sorted(found.subjects)
+        for manifest in q.desired.manifests
+        if subject in {f"object:{manifest.key.kind.value}/{manifest.key.name}", f"module:{manifest.key.name}"}
+    )
+    yield Link(Subject.FAILURE, told, blocks=True, places=places, commands=(f"gitops-mc release {q.name}",))
+
+
+def step(q: Question) -> Iterator[Link]:
+    """The step that is open, or comes next, with its writes."""
+    opened = q.remembered.step
+    if opened is not None:
+        pools = f", pools {', '.join(opened.pools)}" if opened.pools else ""
+        yield Link(Subject.STEP, f"{opened.step} was begun {opened.at.isoformat(timespec='seconds')}{pools}")
+    if q.plan is None or not q.plan.steps:
+        return
+    coming = q.plan.steps[0]
+    writes = ", ".join(f"{w.key.kind.value} {w.key.name}" for w in coming.writes[:5])
+    more = f" and {len(coming.writes) - 5} more" if len(coming.writes) > 5 else ""
+    places = tuple(place for w in coming.writes[:5] for place in q.place(w.key))
+    yield Link(Subject.STEP, f"{coming.id} comes next: {writes}{more}", places=places)
+
+
+def refusals(q: Question) -> Iterator[Link]:
+    """What the plan refuses, and drift that keeps a write from being made."""
+    if q.plan is None:
+        return
+    for refusal in q.plan.refusals:
+        places = () if refusal.key is None else q.place(refusal.key)
+        yield Link(
+            Subject.REFUSAL,
+            f"{refusal.reason} [{refusal.rule}]",
+            blocks=True,
+            places=places,
+            commands=(f"gitops-mc diff --cluster {q.name}",),
+        )
+    for drift in q.plan.drifts:
+        who = f", by {', '.join(drift.managers)}" if drift.managers else ""
+        kind, name = drift.key.kind.value, drift.key.name
+        yield Link(
+            Subject.DRIFT,
+            f"{kind} {name} was changed on the cluster{who}: {drift.reason}",
+            places=q.place(drift.key),
+            commands=(f"kubectl get {kind.lower()} {name} -o yaml --show-managed-fields",),
+        )
