@@ -106,10 +106,11 @@ class Executor:
         """Look after look, without end: the caller stops when the outlook is final, or leaves."""
         memory = self.memory()
         saved, saved_at = memory, self.clock.now()
-        due = saved_at
+        due = saved_at + self.pace.every / 2
         written, troubles = self._settle_reads(
             fleet, {}, everything=frozenset(c.name for c in fleet.clusters)
         )
+        self.clock.wait(due)  # as long as it takes where one does not answer: nobody's times depend on that
         while True:
             now = self.clock.now()
             fleet = self.with_past(fleet, memory)

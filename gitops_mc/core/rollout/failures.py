@@ -6,8 +6,9 @@ from datetime import timedelta
 
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
 from gitops_mc.core.gates.readings import Attribution, PoolReading, Unsettled
+from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Unknown, Verdict
-from gitops_mc.core.policy import Sensitive
+from gitops_mc.core.policy import FleetPolicy, Sensitive
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.case import Case, WriteFault
 from gitops_mc.core.rollout.gating import GateBook
@@ -40,7 +41,7 @@ def failure_of(
     return Failure(
         content=desired.content,
         cause=cause,
-        reason=without_secrets(case, desired, reason) if kept else reason,
+        reason=without_secrets(case.policy, case.live, desired, reason) if kept else reason,
         at=case.now,
         subjects={s: subject_digest(desired, case.live, s) for s in failed},
     )
@@ -81,23 +82,22 @@ def any_failed(gates: GateBook) -> bool:
     return any(isinstance(v, Failed | NotKnown) for v in verdicts)
 
 
-def without_secrets(case: Case, desired: DesiredCluster, text: str) -> str:
+def without_secrets(policy: FleetPolicy, live: LiveCluster, desired: DesiredCluster, text: str) -> str:
     """A text of a server or an operator, which may repeat what it was sent, as the memory may keep it."""
-    if case.policy.sensitive == Sensitive():
+    if policy.sensitive == Sensitive():
         return text
-    facts = (case.live.configs, case.live.rendered, case.live.modules)
-    live = [body for fact in facts if not isinstance(fact, Unknown) for body in fact.value.values()]
-    return Redactor.of(case.policy.sensitive, [*(m.body for m in desired.manifests), *live]).redact(text)
+    facts = (live.configs, live.rendered, live.modules)
+    standing = [body for fact in facts if not isinstance(fact, Unknown) for body in fact.value.values()]
+    return Redactor.of(policy.sensitive, [*(m.body for m in desired.manifests), *standing]).redact(text)
 
 
 def refused_write(case: Case, desired: DesiredCluster, fault: WriteFault) -> Failure:
     subject = f"object:{fault.key.kind.value}/{fault.key.name}"
+    told = f"{fault.key.kind.value} {fault.key.name} was refused: {fault.reason}"
     return Failure(
         content=desired.content,
         cause=FailureCause.REFUSED,
-        reason=without_secrets(
-            case, desired, f"{fault.key.kind.value} {fault.key.name} was refused: {fault.reason}"
-        ),
+        reason=without_secrets(case.policy, case.live, desired, told),
         at=fault.at,
         subjects={subject: subject_digest(desired, case.live, subject)},
     )

@@ -17,6 +17,7 @@ from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
+from gitops_mc.core.rollout.failures import without_secrets
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
 from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, Halt, PruneLimits
 from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
@@ -45,7 +46,9 @@ def next_moves(
     budget = _budget(fleet, found, memory)
     memory = _halted(memory, found, budget, now)
     memory, views = _waves(on, memory, found, budget)
-    memory = _soak_failures(on, memory, found, views)
+    memory, found = _soak_failures(on, memory, found, views)
+    budget = _budget(fleet, found, memory)
+    memory = _halted(memory, found, budget, now)
     desk = _moves(on, memory, found, views, budget)
     wave_of = {name: view.wave for view in views for name in view.members}
     shown = (
@@ -202,8 +205,9 @@ def _passes(
 
 def _soak_failures(
     on: Pass, memory: FleetMemory, found: Mapping[str, Assessment], views: Sequence[WaveView]
-) -> FleetMemory:
+) -> tuple[FleetMemory, dict[str, Assessment]]:
     """A cluster that passed, and whose pools fail while its wave soaks, has failed with what it passed."""
+    result = dict(found)
     for name in (n for v in views if v.state is WaveState.SOAKING for n in v.members):
         a = found[name]
         if a.standing is not Standing.PASSED or a.gates is None or name in on.observed.busy:
@@ -211,15 +215,19 @@ def _soak_failures(
         failed = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
         if not failed:
             continue
+        live = on.observed.live[name]
+        told = "failed while its wave soaked: " + "; ".join(v.reason for v in failed.values())
         failure = Failure(
             content=a.desired.content,
             cause=FailureCause.CONFIG,
-            reason="failed while its wave soaked: " + "; ".join(v.reason for v in failed.values()),
+            reason=without_secrets(on.fleet.policy, live, a.desired, told),
             at=on.now,
-            subjects={f"pool:{p}": pool_subject(a.desired, on.observed.live[name], p) for p in failed},
+            subjects={f"pool:{p}": pool_subject(a.desired, live, p) for p in failed},
         )
-        memory = memory.with_cluster(name, replace(a.memory, failure=failure, begun=True))
-    return memory
+        after = replace(a.memory, failure=failure, begun=True)
+        memory = memory.with_cluster(name, after)
+        result[name] = replace(a, memory=after, standing=Standing.FAILED, reason=failure.reason)
+    return memory, result
 
 
 def _budget(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) -> Budget:
