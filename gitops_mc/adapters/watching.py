@@ -11,13 +11,17 @@ from watchfiles import Change
 
 _DEBOUNCE_MS = 300
 """An editor, or a checkout, writes many files at once; a run begins when they are quiet."""
+_LOOK_MS = 200
 _SCRATCH = re.compile(r"~$|\.sw[a-p]x?$|\.tmp$|\.part$|^\.#|^#.*#$|^4913$|^\.gitops-mc-state\.json")
 """What editors, and this program, write beside the files that matter."""
 _GIT_FILES = ("HEAD", "packed-refs")
 
 
 def changes(repo: Path, revision: str | None) -> Iterator[tuple[str, ...]]:
-    """The files that changed, again and again, by name below `repo`. With a revision: what moves branches and tags."""
+    """The files that changed, again and again, by name below `repo`. With a revision: what moves branches and tags.
+
+    The first item says that watching has begun (and is mostly empty): what happens after it is not missed.
+    """
     root = repo.resolve()
     git = _git_folder(root) if revision is not None else None
 
@@ -26,10 +30,18 @@ def changes(repo: Path, revision: str | None) -> Iterator[tuple[str, ...]]:
             return moves_a_branch(Path(path), git)
         return is_configuration(Path(path), root)
 
+    begun = False
     for found in watchfiles.watch(
-        git or root, watch_filter=matters, debounce=_DEBOUNCE_MS, raise_interrupt=True
+        git or root,
+        watch_filter=matters,
+        debounce=_DEBOUNCE_MS,
+        rust_timeout=_LOOK_MS,
+        yield_on_timeout=True,
+        raise_interrupt=True,
     ):
-        yield tuple(sorted({_below(Path(path), git or root) for _, path in found}))
+        if found or not begun:
+            yield tuple(sorted({_below(Path(path), git or root) for _, path in found}))
+        begun = True
 
 
 def is_configuration(path: Path, root: Path) -> bool:

@@ -21,8 +21,10 @@ def again(
     """
     if not watch:
         return once()
+    changes = watch_repository(repo, revision)
+    next(changes)  # watching has begun: nothing that happens during the run is missed
     _carefully(terminal, once)
-    for changed in watch_repository(repo, revision):
+    for changed in changes:
         if terminal.closed:
             break
         more = f" and {len(changed) - _SHOWN} more" if len(changed) > _SHOWN else ""
