@@ -65,9 +65,9 @@ class Performance:
             yield from self._scene(scene)
 
     def _scene(self, scene: Scene) -> Iterator[Line]:
-        changed = {edit.path: edit.apply(self.files) for edit in scene.edits}
-        self.files.update(changed)
-        commit = self.stage.commit(changed or self.files, scene.message)
+        for edit in scene.edits:
+            self.files[edit.path] = edit.apply(self.files)
+        commit = self.stage.commit(self.files, scene.message)
         yield Line(f"   commit {commit[:7]}  {scene.message}")
         for edit in scene.edits:
             yield from _diff(edit.before, edit.after)
