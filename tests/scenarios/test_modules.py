@@ -319,3 +319,49 @@ def test_a_module_that_is_sick_before_us_blocks_its_cluster_and_is_named() -> No
     world.faults.clear(stuck)
     world.clock.wait_for(120)
     assert isinstance(world.run(MET), Done)
+
+
+def _install(kill_at: int | None = None, moment: Moment = Moment.BEFORE) -> tuple[RolloutWorld, Counted]:
+    """One process that installs everything, or dies at a call."""
+    world = fresh(pool=POOL, policy=RESTART, chrony=CHRONY, app=APP)
+    world.faults.set(FaultId.MODULE_RECREATED_WITHOUT_LABELS)
+    counted: list[Counted] = []
+
+    def wrap(transport: Transport) -> Transport:
+        counted.append(Counted(transport, kill_at, moment))
+        return counted[-1]
+
+    world.wrap = wrap
+    if kill_at is None:
+        assert isinstance(world.run(), Done)
+    else:
+        with pytest.raises(Killed):
+            world.run()
+        world.wrap = lambda transport: transport
+    return world, counted[0]
+
+
+def test_killed_at_writes_of_an_installation_it_ends_the_same() -> None:
+    undisturbed, counted = _install()
+    writes = [n for n, (m, p) in enumerate(counted.calls, 1) if m != "GET" and "?dry" not in p]
+    assert len(writes) >= 8
+    for turn, point in enumerate(writes[1::3]):
+        world, _ = _install(point, (Moment.BEFORE, Moment.AFTER)[turn % 2])
+        what = f"killed at {counted.calls[point - 1]}"
+        assert isinstance(world.run(), Done), what
+        assert live_at_once(world) == 1, what
+        assert world.reboots("edge-1") == undisturbed.reboots("edge-1"), what
+        assert len(creations(world)) == 1, what
+        assert in_the_cluster(world) == in_the_cluster(undisturbed), what
+
+
+def in_the_cluster(world: RolloutWorld) -> dict[str, JsonObject]:
+    person = world.fleet.person("edge-1")
+    return {
+        f"{plural}/{body['metadata']['name']}": {
+            k: v for k, v in body["spec"].items() if k != "configuration"
+        }
+        for plural in ("machineconfigs", "machineconfigpools", "machineconfigurations")
+        for body in person.list_all(plural)
+        if not body["metadata"]["name"].startswith("rendered-")
+    }

@@ -102,12 +102,12 @@ def test_an_unchanged_pool_that_is_not_settled_stops_the_changed_one() -> None:
 
 
 def test_a_pool_that_breaks_between_two_steps_keeps_the_second_from_being_written() -> None:
-    world = RolloutWorld(spec=simple_fleet("edge-1", workers=2))
-    put(world, ONE, "edge-1")
+    world = made("edge-1")
+    world.pace = Pace(every=timedelta(seconds=20))
     world.files["clusters/edge-1/master.yaml"] = MASTER
     person = world.fleet.person("edge-1")
-    world.fleet.at(world.start + timedelta(seconds=45), lambda: person.cordon("edge-1-w2"))
-    world.run(hours=1)
+    world.fleet.at(world.start + timedelta(seconds=80), lambda: person.cordon("edge-1-w2"))
+    world.run(hours=0.5)
     assert [w.name for w in world.writes("edge-1")] == ["50-worker-app"]
     assert "edge-1-w2" in world.view("edge-1").reason
     person.uncordon("edge-1-w2")
