@@ -10,9 +10,12 @@ from gitops_mc.app.observe import Interest, NodeReading
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.rollout.fleet import UNWATCHED, next_moves
-from gitops_mc.core.rollout.inputs import Fleet, Observed
+from gitops_mc.core.rollout.inputs import Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Decision
+
+_LOOKING = Acts(only=frozenset())
+"""Nobody may be written for: a cluster that could start is shown as such, not as started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def stand(session: Session, fleet: Fleet) -> Standing:
     known = session.executor.with_past(fleet, memory)
     watched = memory.clock is not None and now - memory.clock <= UNWATCHED
     judged = known if watched else _settled_at_once(known)
-    decision, _ = next_moves(judged, memory, Observed(live), now)
+    decision, _ = next_moves(judged, memory, Observed(live), now, _LOOKING)
     return Standing(now, memory, known, live, decision)
 
 

@@ -21,7 +21,9 @@ from gitops_mc.core.rollout.moves import (
     Done,
     Halted,
     Hold,
+    Standing,
     Wait,
+    WaveState,
 )
 
 _TONES = {
@@ -68,9 +70,14 @@ def status_json(memory: FleetMemory, now: datetime, seen: Seen | None) -> JsonOb
 
 
 def _outlook(decision: Decision) -> JsonObject:
-    if decision.moves:
-        coming = [f"{move.cluster}: {move.step} comes next" for move in decision.moves]
-        return {"state": "pending", "reasons": coming, "acts": ["gitops-mc apply"]}
+    opened = frozenset(name for w in decision.waves if w.state is WaveState.OPEN for name in w.members)
+    coming = [c.cluster for c in decision.clusters if c.standing is Standing.READY and c.cluster in opened]
+    if coming and isinstance(decision.outlook, Wait):
+        return {
+            "state": "pending",
+            "reasons": [f"could start: {', '.join(coming)}"],
+            "acts": ["gitops-mc apply"],
+        }
     match decision.outlook:
         case Wait(reason):
             return {"state": "waiting", "reasons": [reason], "acts": []}

@@ -11,7 +11,7 @@ from gitops_mc.core.why.link import Link, Question, Subject
 
 _SHOWN = 5
 _AWAY = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
-_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
+_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.GONE)
 
 
 def git(q: Question) -> Iterator[Link]:
@@ -98,11 +98,10 @@ def _places(q: Question, found: WaveView) -> Iterator[Link]:
 def halt(q: Question) -> Iterator[Link]:
     """What has stopped new writes everywhere."""
     found = q.memory.halt
-    if found is None or q.view.standing is Standing.PASSED:
+    if found is None or q.view.standing in _OVER:
         return
-    told = (
-        f"since {found.since.isoformat(timespec='seconds')}, by {', '.join(found.clusters)}: {found.reason}"
-    )
+    since = found.since.isoformat(timespec="seconds")
+    told = f"new writes are halted since {since}, by {', '.join(found.clusters)}"
     commands = (*(f"gitops-mc why {n}" for n in found.clusters if n != q.name), "gitops-mc release --all")
     yield Link(Subject.HALT, told, blocks=True, commands=commands)
 
