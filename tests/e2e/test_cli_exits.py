@@ -143,7 +143,7 @@ def test_wrong_usage_is_exit_2_with_the_way_to_help(tmp_path: Path) -> None:
 
 def test_help_and_version_are_exit_0(tmp_path: Path) -> None:
     place = Where(tmp_path)
-    told = place.here("--help")
+    told = place.run("--help")
     assert told.code == 0
     assert all(command.name in told.out for command in COMMANDS if command.name)
     assert place.here("validate", "--help").code == 0
