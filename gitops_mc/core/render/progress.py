@@ -29,6 +29,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Failed, JsonObject, NotKnown, Open, Unknown, Verdict, Waiting
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, visible
+from gitops_mc.core.rollout.gating import COMPONENTS
 from gitops_mc.core.rollout.moves import ClusterView, Decision, GateView, Standing, WaveState, WaveView
 
 _POOL = "pool "
@@ -216,7 +217,10 @@ def _newsworthy(before: ClusterProgress | None, now: ClusterProgress) -> bool:
         return standing not in _NO_NEWS
     if standing is Standing.READY or (standing in _NO_NEWS and before.view.standing in _NO_NEWS):
         return False
-    return (before.view.standing, before.view.step) != (standing, now.view.step)
+    if before.view.standing is not standing:
+        return True
+    steps = (before.view.step, now.view.step)
+    return steps[0] != steps[1] and COMPONENTS not in steps  # their gate is told by itself
 
 
 def _pool_moved(before: PoolProgress | None, now: PoolProgress, step: str) -> bool:
@@ -271,7 +275,8 @@ def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
         **pool.counts,
     }
     reason = f": {pool.gate.verdict.reason}" if isinstance(pool.gate.verdict, NotKnown) else ""
-    text = f"{cluster} pool {pool.name}: {pool.words()}; gate {state}{reason}"
+    gate = "" if isinstance(pool.gate.verdict, Waiting) else f"; gate {state}{reason}"
+    text = f"{cluster} pool {pool.name}: {pool.words()}{gate}"
     return Event(at, "pool", fields, text, _gate_tone(pool.gate.verdict))
 
 
