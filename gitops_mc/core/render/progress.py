@@ -27,6 +27,7 @@ from typing import assert_never
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Failed, JsonObject, NotKnown, Open, Unknown, Verdict, Waiting
+from gitops_mc.core.plan import StepKind
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout.gating import COMPONENTS
@@ -210,6 +211,12 @@ def _cluster_changes(before: ClusterProgress | None, now: ClusterProgress, at: d
             yield _pool(now.view.cluster, pool, at)
 
 
+def pools_of_step(step: str) -> tuple[str, ...]:
+    """The pools that the id of a step names (`pools:infra,worker`)."""
+    kind, _, names = step.partition(":")
+    return tuple(names.split(",")) if kind == StepKind.POOLS.value else ()
+
+
 def _newsworthy(before: ClusterProgress | None, now: ClusterProgress) -> bool:
     """That a cluster could start, or is about to be looked at, is no news; that it cannot be read any more is."""
     standing = now.view.standing
@@ -229,7 +236,7 @@ def _pool_moved(before: PoolProgress | None, now: PoolProgress, step: str) -> bo
     if before is None:
         return not now.quiet and state != "open"
     was = state_of(before.gate.verdict)
-    opened = state == "open" and was != "open" and now.name in step.partition(":")[2].split(",")
+    opened = state == "open" and was != "open" and now.name in pools_of_step(step)
     return before.counts != now.counts or (was != state and "failed" in {was, state}) or opened
 
 
@@ -336,7 +343,8 @@ def _rows(cluster: ClusterProgress) -> Iterator[Line]:
     for gate in cluster.gates:
         if not isinstance(gate.verdict, Open):
             yield Line(f"      {gate.subject}: {gate.verdict.reason}", _gate_tone(gate.verdict))
+    concerned = pools_of_step(view.step)
     for pool in cluster.pools:
-        if not isinstance(pool.gate.verdict, Open):
+        if not isinstance(pool.gate.verdict, Open) and (not pool.quiet or pool.name in concerned):
             yield Line(f"      pool {pool.name}: {pool.words()}", _gate_tone(pool.gate.verdict))
             yield Line(f"          {pool.gate.verdict.reason}", Tone.DIM)
