@@ -27,7 +27,6 @@ _ACTS = {
     Standing.FAILED: "push newer content that changes what failed, or: gitops-mc release {0}, gitops-mc skip {0}",
     Standing.BLOCKED: "mend it, or: gitops-mc skip {0}",
     Standing.UNREACHABLE: "bring it back, or: gitops-mc skip {0}",
-    Standing.PROBLEMS: "mend its manifests, or: gitops-mc skip {0}",
     Standing.PROBLEMS: "correct it in Git, or: gitops-mc skip {0}",
     Standing.GONE: "put clusters/{0} back into Git, or let its pools run by hand (kubectl edit machineconfigpool)",
     Standing.APPROVAL: "gitops-mc plan --cluster {0}, then: gitops-mc apply --approve {0}",
@@ -112,15 +111,6 @@ def outlook(
         *(f"{c.cluster} is {c.standing.value}: {c.reason}" for c in stuck),
     )
     return Hold(reasons, tuple(dict.fromkeys(acts)))
-
-
-def _problems_in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:
-    """Clusters whose problems in Git keep the first unfinished wave from ever being done: nobody else of it is under way."""
-    first = next((w for w in waves if w.state is not WaveState.DONE), None)
-    members = [c for c in clusters if first is not None and c.cluster in first.members]
-    if not all(c.standing in _FINAL for c in members):
-        return []
-    return [c for c in members if c.standing is Standing.PROBLEMS]
 
 
 def _moves_on(c: ClusterView) -> bool:
