@@ -29,14 +29,14 @@ def look(
 ) -> tuple[DesiredState, Planned]:
     """A plan of these clusters (of all when none is named). From here on the terminal knows every secret there is in it."""
     state, commit = repository.read()
-    terminal.learn(state.policy.sensitive, _desired_bodies(state))
+    terminal.learn(state.sensitive, _desired_bodies(state))
     usable(state)
     wanted = frozenset(c.name for c in chosen(state, clusters)) if clusters else None
     fleet = Fleet(state.policy, state.clusters, commit)
     names = tuple(c.name for c in state.clusters)
     with session(access, names, look_at_memory(state_file), repository) as connected:
         planned = plan_fleet(connected, fleet, wanted, asking)
-    terminal.learn(state.policy.sensitive, (*_desired_bodies(state), *live_bodies(planned.live)))
+    terminal.learn(state.sensitive, (*_desired_bodies(state), *live_bodies(planned.live)))
     return state, planned
 
 

@@ -60,7 +60,7 @@ def command(
     wanted = chosen(state, clusters)
     blocked = [cluster for cluster in wanted if cluster.blocked]
     objects = [o for c in wanted if not c.blocked for o in desired_objects(c, state.policy)]
-    redactor = terminal.learn(state.policy.sensitive, (m.body for c in state.clusters for m in c.manifests))
+    redactor = terminal.learn(state.sensitive, (m.body for c in state.clusters for m in c.manifests))
     shown = objects if show_sensitive else [redactor.hide(o) for o in objects]
     terminal.exact(_WRITERS[output](shown))
     hidden = sum(1 for real, seen in zip(objects, shown, strict=True) if real != seen)

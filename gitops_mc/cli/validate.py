@@ -43,7 +43,7 @@ def command(terminal: Terminal, repo: str, revision: str | None, output: str, *,
 
 def _once(terminal: Terminal, repository: Repository, repo: str, output: str) -> int:
     state, _ = repository.read()
-    terminal.learn(state.policy.sensitive, (m.body for c in state.clusters for m in c.manifests))
+    terminal.learn(state.sensitive, (m.body for c in state.clusters for m in c.manifests))
     _PRINTERS[output](terminal, state, root_in_git(repo))
     return EXIT_PROBLEMS if summary_of(state).errors else EXIT_DONE
 

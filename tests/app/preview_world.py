@@ -149,16 +149,19 @@ class PreviewWorld:
         self.world.clock.wait_for(3600)
 
     def plan(self, *only: str, token: str = "", asking: Asking = ask_servers) -> tuple[DesiredState, Planned]:
-        """A look by a fresh process."""
-        clock = self.world.clock
-        transport = self.fleet.transport(clock, token=token)
-        api = ClusterApi(transport, clock, jitter=random.Random(0).random)
-        executor = self.world.executor()
-        executor.api = api
-        session = Session(api, clock, executor.workers, executor)
-        state = self.world.desired()
-        found = plan_fleet(session, self.world.git("c0ffee"), frozenset(only) or None, asking)
-        return state, found
+        return look(self.world, *only, token=token, asking=asking)
+
+
+def look(
+    world: RolloutWorld, *only: str, token: str = "", asking: Asking = ask_servers
+) -> tuple[DesiredState, Planned]:
+    """A look by a fresh process."""
+    executor = world.executor()
+    transport = world.fleet.transport(world.clock, token=token)
+    executor.api = ClusterApi(transport, world.clock, jitter=random.Random(0).random)
+    session = Session(executor.api, world.clock, executor.workers, executor)
+    found = plan_fleet(session, world.git("c0ffee"), frozenset(only) or None, asking)
+    return world.desired(), found
 
 
 @cache

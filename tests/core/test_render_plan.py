@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_mc.app.use_cases.planning import ask_nobody
 from gitops_mc.core.plan import Refusal
 from gitops_mc.core.render.diff_json import diff_json
 from gitops_mc.core.render.diff_text import diff_text
@@ -24,7 +25,9 @@ from gitops_mc.core.render.plan_json import plan_json
 from gitops_mc.core.render.plan_markdown import LIMIT, plan_markdown
 from gitops_mc.core.render.plan_text import plan_text
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
-from tests.app.preview_world import SECRETS, planned, redactor
+from gitops_mc.sandbox.fleet import simple_fleet
+from tests.app.preview_world import SECRETS, look, planned, redactor
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
 
 DATA = Path("tests/data/render")
 
@@ -91,11 +94,36 @@ def test_a_diff_shows_nothing_sensitive_even_before_the_redactor(make: Callable[
     assert "changed, 11 bytes" in shown  # the module's password, with its quotes
 
 
-def test_another_process_with_another_hash_seed_shows_the_same_bytes() -> None:
-    script = (
-        "import hashlib; from tests.core.test_render_plan import RENDERED;"
-        "print(hashlib.sha256(''.join(make() for make in RENDERED.values()).encode()).hexdigest())"
+def golden() -> str:
+    return "".join(make() for make in RENDERED.values())
+
+
+def large() -> str:
+    """A plan of 500 objects on five clusters, in every format."""
+    files = {
+        f"clusters/edge-{c}/{n:02}.yaml": machine_config(
+            f"{n:02}-worker-topic", files={f"/etc/topic-{n}": f"{c} {n}\n"}, **{f"topic-{n}_service": UNIT}
+        )
+        for c in range(1, 6)
+        for n in range(100)
+        if n
+    }
+    extra = {f"clusters/edge-{c}/99-more.yaml": machine_config("99-worker-more") for c in range(1, 6)}
+    names = [f"edge-{c}" for c in range(1, 6)]
+    state, plan = look(RolloutWorld(simple_fleet(*names), files={**files, **extra}), asking=ask_nobody)
+    shown = [differences(c, state.policy) for c in plan.preview.clusters]
+    assert sum(len(d.changes) for d in shown) == 500
+    return (
+        text_of(plan_text(plan.preview))
+        + json.dumps(plan_json(plan.preview))
+        + plan_markdown(plan.preview, lambda text: text)
+        + text_of(diff_text(shown))
     )
+
+
+@pytest.mark.parametrize("made", ["golden()", "large()"])
+def test_another_process_with_another_hash_seed_shows_the_same_bytes(made: str) -> None:
+    script = f"import hashlib\nfrom tests.core.test_render_plan import *\nprint(hashlib.sha256(({made}).encode()).hexdigest())"
     told = {
         subprocess.run(
             [sys.executable, "-c", script],

@@ -28,7 +28,7 @@ from gitops_mc.core.model import (
     SharedScope,
     sorted_problems,
 )
-from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy
+from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy, Sensitive
 
 __all__ = ["Cache", "CheckedCache", "DesiredState", "SourceFile", "load"]
 
@@ -45,6 +45,8 @@ class DesiredState:
     unread: tuple[str, ...] = ()
     """Paths whose content was needed and not handed in. While there are any, nothing else is told: read them and load
     again."""
+    sensitive: Sensitive = DEFAULT_POLICY.sensitive
+    """What fleet.yaml says is sensitive, as far as it could be read: an error elsewhere in it must not uncover a secret."""
 
     @property
     def fleet_blocked(self) -> bool:
@@ -80,7 +82,7 @@ def load(
         problems.extend(doubles(candidates, scope))
     clusters = _clusters(fleet, layout, by_scope, {} if checked_cache is None else checked_cache, problems)
     found = sorted_problems(problems)
-    return DesiredState(fleet.policy, _with_problems(clusters, found), found)
+    return DesiredState(fleet.policy, _with_problems(clusters, found), found, sensitive=fleet.draft.sensitive)
 
 
 def _incomplete() -> Problem:
