@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-from gitops_mc.app.use_cases.planning import Asking, Planned, plan_fleet
+from gitops_mc.app.use_cases.planning import Asking, Planned, Session, plan_fleet
 from gitops_mc.app.use_cases.repository import Repository, chosen, usable
 from gitops_mc.bootstrap import Access, look_at_memory, session
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE, EXIT_ERROR, EXIT_PROBLEMS, EXIT_REFUSED
-from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Known
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout.inputs import Fleet
@@ -34,10 +33,14 @@ def look(
     wanted = frozenset(c.name for c in chosen(state, clusters)) if clusters else None
     fleet = Fleet(state.policy, state.clusters, commit)
     names = tuple(c.name for c in state.clusters)
+
+    def learnt(connected: Session, found: FleetPreview) -> FleetPreview:
+        """What was read is learnt before anything more is asked, and so before anything is said of it."""
+        terminal.learn(state.sensitive, (*_desired_bodies(state), *_live_bodies(found)))
+        return asking(connected, found)
+
     with session(access, names, look_at_memory(state_file), repository) as connected:
-        planned = plan_fleet(connected, fleet, wanted, asking)
-    terminal.learn(state.sensitive, (*_desired_bodies(state), *live_bodies(planned.live)))
-    return state, planned
+        return state, plan_fleet(connected, fleet, wanted, learnt)
 
 
 def code_of(found: FleetPreview, *, told: bool) -> int:
@@ -61,10 +64,10 @@ def tell_unread(terminal: Terminal, found: FleetPreview) -> None:
     )
 
 
-def live_bodies(live: Mapping[str, LiveCluster]) -> Iterator[JsonObject]:
+def _live_bodies(found: FleetPreview) -> Iterator[JsonObject]:
     """Every live object that may hold something sensitive, rendered configs among them."""
-    for cluster in live.values():
-        for fact in (cluster.configs, cluster.rendered, cluster.modules):
+    for cluster in found.clusters:
+        for fact in (cluster.live.configs, cluster.live.rendered, cluster.live.modules):
             if isinstance(fact, Known):
                 yield from fact.value.values()
 

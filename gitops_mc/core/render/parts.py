@@ -83,7 +83,7 @@ def field_parts(
             yield Part(
                 name,
                 kind,
-                (_hidden(len(_plain(shown).encode("utf-8", "surrogatepass")), kind),),
+                (_hidden(_size(shown), kind),),
                 sensitive=True,
             )
         elif any(_is_large(side) for side in (change.before, change.after)):
@@ -269,6 +269,12 @@ def _arrow(old: Any, new: Any) -> str:
 
 def _plain(value: Any) -> str:
     return str(value) if isinstance(value, _Word) else visible(json.dumps(value, ensure_ascii=False))
+
+
+def _size(value: Any) -> int:
+    """Bytes of a text; of anything else, those of its JSON."""
+    text = value if isinstance(value, str) else json.dumps(value)
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 def _hidden(size: int, change: ChangeKind) -> str:
