@@ -18,6 +18,7 @@ from gitops_mc.core.model import (
     Kind,
     digest_of,
 )
+from gitops_mc.core.remembered import Remembered
 
 OUR_MARKS: frozenset[Path] = frozenset(
     {(*LABELS, FLEET_LABEL), (*ANNOTATIONS, APPLIED_ANNOTATION), (*ANNOTATIONS, BRACKET_ANNOTATION)}
@@ -37,7 +38,12 @@ def applied_digest(kind: Kind, name: str, body: JsonObject) -> str:
     It stands in the cluster as annotation `gitops-mc.io/applied` and is compared by later releases: the same manifest
     must always give the same digest, so a frozen example guards it.
     """
-    return digest_of_leaves(kind, name, desired_leaves(kind, body))
+    return _DIGESTS.get(
+        (body,), (kind, name), lambda: digest_of_leaves(kind, name, desired_leaves(kind, body))
+    )
+
+
+_DIGESTS: Remembered[str] = Remembered()
 
 
 def desired_leaves(kind: Kind, body: JsonObject) -> dict[Path, Any]:

@@ -11,6 +11,7 @@ from typing import Any
 from gitops_mc.core.ignition.entries import Entry, EntryKind, FieldPath
 from gitops_mc.core.ignition.reading import Reading, is_empty, read
 from gitops_mc.core.model import JsonObject, canonical_json
+from gitops_mc.core.remembered import Remembered
 
 MAX_SPEC_BYTES = 1_572_864
 """The operator refuses a merged spec above 1.5 MiB (etcd's limit for one object)."""
@@ -132,6 +133,13 @@ def merge(configs: Sequence[JsonObject], order: MergeOrder) -> Effective:
     Files go by path, units, drop-ins and users by name, and a later one overrides field by field; contents that bring
     a source without `compression` clear an earlier one's. A user's SSH keys are a union. Kernel arguments are concatenated.
     """
+    return _MERGES.get(tuple(configs), (order,), lambda: _merge(configs, order))
+
+
+_MERGES: Remembered[Effective] = Remembered()
+
+
+def _merge(configs: Sequence[JsonObject], order: MergeOrder) -> Effective:
     readings = sorted((read(config) for config in configs), key=_SORT_KEYS[order])
     growing: dict[Entry, _Growing] = {}
     arguments: list[KernelArgument] = []
