@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.render.lines import Line
 from gitops_mc.core.render.progress import Event, Progress, screen
 
 if TYPE_CHECKING:
@@ -58,19 +59,23 @@ class JsonLines:
         """Events say it all."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Screen:
     """Events scroll by above; below them the state is kept up to date."""
 
     terminal: Terminal
     live: Live
+    _shown: tuple[Line, ...] = ()
 
     def event(self, event: Event) -> None:
         self.live.console.print(self.terminal.styled([event.line()]), soft_wrap=True)
 
     def state(self, progress: Progress) -> None:
         rows = max(1, self.live.console.size.height - _ROWS_LEFT)
-        self.live.update(self.terminal.styled(screen(progress, rows)), refresh=True)
+        wanted = screen(progress, rows)
+        if wanted != self._shown:
+            self._shown = wanted
+            self.live.update(self.terminal.styled(wanted), refresh=True)
 
 
 @contextmanager

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import os
+import pty
+import select
 import signal
 import subprocess
 import threading
@@ -90,6 +94,30 @@ def world(folder: Path, *faults: str) -> Iterator[World]:
     finally:
         serving.stop()
     assert serving.fleet.failures == ()
+
+
+def at_a_terminal(w: World, *arguments: str, answers: bytes) -> tuple[int, str]:
+    """Run it on a pseudo-terminal and answer every question; exit code and everything that was shown."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(w.place.folder)
+        os.execve(
+            PROGRAM[0],
+            [*PROGRAM, *arguments],
+            {**plain_environment(), **w.place.environment, "TERM": "xterm"},
+        )
+    shown, answered = b"", 0
+    while select.select([terminal], [], [], 40)[0]:
+        try:
+            read = os.read(terminal, 65_536)
+        except OSError:  # how Linux says that nobody holds the other end any more
+            break
+        shown += read
+        while shown.count(b"[y/N]") > answered:
+            os.write(terminal, answers)
+            answered += 1
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 
 
 def eventually(true: Callable[[], bool], *, within: float = 20) -> None:
@@ -181,6 +209,51 @@ def test_killed_in_the_middle_the_next_run_ends_the_same_and_no_node_reboots_twi
         assert w.apply().code == 0
         assert w.reboots() == {"edge-1-w1": 1, "edge-2-w1": 1}
         assert BRACKET_ANNOTATION not in w.pool("edge-1")["metadata"].get("annotations", {})
+
+
+@pytest.mark.slow
+def test_somebody_at_the_terminal_is_asked_for_the_plan_and_for_the_approval(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        w.commit(REBOOTS, rest=", approval: manual")
+        code, shown = at_a_terminal(w, "apply", "repo", answers=b"y\n")
+        assert code == 0, shown
+        assert shown.count("Carry this out?") == 1
+        assert shown.count("Approve rest?") == 1
+        assert "\x1b[" in shown, "a screen that is kept up to date"
+        assert [a.what for a in w.memory().acts] == ["apply --approve rest"]
+
+
+def test_somebody_who_says_no_changes_nothing(tmp_path: Path) -> None:
+    with world(tmp_path) as w:
+        w.commit(REBOOTS)
+        code, shown = at_a_terminal(w, "apply", "repo", answers=b"n\n")
+        assert code == 6, shown
+        assert "not carried out" in shown
+        assert w.serving.fleet.writes("edge-1") == ()
+
+
+@pytest.mark.slow
+def test_what_is_sensitive_is_in_no_output_of_a_failed_rollout(tmp_path: Path) -> None:
+    with world(tmp_path, "node-degraded") as w:
+        secret = "BROKEN correct-horse-battery-staple"
+        w.commit(machine_config("50-worker-app", files={"/etc/app.conf": f"{secret}\n"}))
+        fleet = w.place.folder / "repo/fleet.yaml"
+        fleet.write_text(fleet.read_text() + '  sensitive: ["/etc/app.conf"]\n')
+        told = w.apply("-o", "json")
+        assert told.code == 6
+        shown = [
+            told,
+            *(
+                w.place.run(*words)
+                for words in (
+                    ("apply", "repo", "--yes"),
+                    ("why", "edge-1", "repo"),
+                    ("status", "repo", "-o", "json"),
+                )
+            ),
+        ]
+        for spelled in ("correct-horse", base64.b64encode(secret.encode()).decode()[:24]):
+            assert all(spelled not in ended.out + ended.err for ended in shown)
 
 
 @pytest.mark.slow

@@ -11,7 +11,6 @@ An event is one line for people and one JSON object for programs:
 | `pool` | cluster, pool, state, reason, nodes, updated, ready, unavailable, degraded (null: not read) |
 | `write` | cluster, what |
 | `trouble` | what: a write that did not go through this time |
-| `approval` | name, given |
 | `waiting` | reason: nothing else was said for a while |
 | `end` | outcome (done, problems, halted, held, interrupted), exit_code, reasons, acts, open_steps |
 
