@@ -1,0 +1,145 @@
+"""What the README shows is what happens: its tour is carried out, command by command, and its outputs are compared."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from gitops_mc.cli.program import COMMANDS, EPILOG
+from gitops_mc.core.fleetfile import FLEET_FILE
+from tests.docs.readme import README, ROOT, Command, console_blocks, first_difference, section
+from tests.e2e.demo_world import played
+
+TOUR = "Two minutes"
+
+
+def all_commands() -> list[str]:
+    """`validate`, `sandbox start` and so on."""
+    found = []
+    for command in COMMANDS:
+        inner = (
+            [f"{command.name} {name}" for name in command.commands]
+            if isinstance(command, click.Group)
+            else []
+        )
+        found += inner or [str(command.name)]
+    return found
+
+
+def test_every_command_has_a_row() -> None:
+    rows = set(
+        re.findall(r"^\| `gitops-mc ([a-z ]+?)(?: [A-Z\[].*?)?` \|", section("Commands"), flags=re.MULTILINE)
+    )
+    assert rows == set(all_commands())
+
+
+def test_every_option_that_it_names_is_one() -> None:
+    known = {"--help", "--version", "--debug"}
+    for command in COMMANDS:
+        inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
+        known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text(encoding="utf-8")))
+    assert named - known <= {"--prefix"}, named - known
+
+
+def test_every_exit_code_has_a_row() -> None:
+    told = re.findall(r"^\| (\d+) \|", section("Exit codes"), flags=re.MULTILINE)
+    assert told == re.findall(r"(?:^|[;:] )(\d+) ", EPILOG)
+
+
+def test_the_demo_says_what_the_readme_shows_of_it() -> None:
+    _, _, text = played()
+    [[command]] = console_blocks(section("Two commands"))
+    assert command.line == "make demo"
+    assert first_difference(command.shown, text) == ""
+
+
+def test_the_repository_format_names_the_fleet_file_and_both_folders() -> None:
+    for word in (FLEET_FILE, "clusters/", "shared/", "files/"):
+        assert word in section("The repository")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="the tour is typed into a shell")
+def test_the_tour_goes_as_it_is_written(tmp_path: Path) -> None:
+    tour = Tour(tmp_path)
+    try:
+        for command in (command for block in console_blocks(section(TOUR)) for command in block):
+            difference = tour.take(command)
+            assert not difference, f"$ {command.line}\n{difference}"
+    finally:
+        tour.end()
+
+
+class Tour:
+    """Somebody at two terminals: commands in order, the sandbox in the second one."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.port = _free_port()
+        self.sandbox: subprocess.Popen[str] | None = None
+        programs = folder / "bin"
+        programs.mkdir()
+        program = programs / "gitops-mc"
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m gitops_mc.cli "$@"\n')
+        program.chmod(0o755)
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("GITOPS_MC_")}
+        self.environment = {
+            **kept,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "NO_COLOR": "1",
+        }
+        (folder / "examples").symlink_to(ROOT / "examples")
+
+    def take(self, command: Command) -> str:
+        """Type it; how what is shown differs from what is said."""
+        line = command.line.replace("18443", str(self.port))
+        if line.startswith("export "):
+            name, _, value = line.removeprefix("export ").partition("=")
+            self.environment[name] = value
+            return ""
+        if line.startswith("gitops-mc sandbox start"):
+            return self._start(line, command.shown)
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return first_difference(command.shown, done.stdout + done.stderr)
+
+    def _start(self, line: str, shown: tuple[str, ...]) -> str:
+        log = self.folder / "sandbox.log"
+        with log.open("w") as out:
+            self.sandbox = subprocess.Popen(
+                shlex.split(line), cwd=self.folder, env=self.environment, stdout=out, stderr=out, text=True
+            )
+        for _ in range(300):
+            if "Ctrl-C ends it" in log.read_text() or self.sandbox.poll() is not None:
+                break
+            time.sleep(0.1)
+        return first_difference(shown, log.read_text())
+
+    def end(self) -> None:
+        if self.sandbox is not None:
+            self.sandbox.terminate()
+            self.sandbox.wait(20)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
