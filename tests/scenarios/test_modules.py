@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from gitops_mc.app.executor import Pace
 from gitops_mc.app.ports import Transport
 from gitops_mc.core.model import JsonObject, Open
 from gitops_mc.core.rollout.inputs import Acts
@@ -365,3 +366,46 @@ def in_the_cluster(world: RolloutWorld) -> dict[str, JsonObject]:
         for body in person.list_all(plural)
         if not body["metadata"]["name"].startswith("rendered-")
     }
+
+
+def test_a_node_that_stays_away_is_the_pools_trouble_not_the_components_and_the_repair_gets_in() -> None:
+    """The daemon is not ready on a node that is down: that must neither fail first nor keep the repair out."""
+    world = fresh(app=APP)
+    world.pace = Pace(every=timedelta(seconds=30))
+    assert isinstance(world.run(), Done)
+    world.faults.set(FaultId.NODE_NEVER_RETURNS, node="edge-1-w1")
+    world.files["clusters/edge-1/app.yaml"] = machine_config(
+        "60-worker-app", files={"/etc/app.conf": "two\n"}, app_service=f"{UNIT}# two\n"
+    )
+    began = world.clock.now()
+    outlook = world.run()
+    assert isinstance(outlook, Halted), outlook
+    assert "edge-1-w1" in outlook.reason
+    assert world.clock.now() - began >= timedelta(minutes=75)
+    assert [*world.cluster_memory("edge-1").failure.subjects] == ["pool:worker"]  # type: ignore[union-attr]
+    written = len(machine_writes(world, "machineconfigs"))
+    world.files["clusters/edge-1/app.yaml"] = APP
+    world.run(hours=1)
+    assert len(machine_writes(world, "machineconfigs")) == written + 1
+    assert "edge-1-w1" in world.view("edge-1").reason
+
+
+def test_what_waits_for_its_turn_behind_a_long_upgrade_is_not_late() -> None:
+    """Policy, a new pool and another module come after the pools that the upgrade rolls, however long that takes."""
+    world = installed(Publication("machine-config", "v4.4.0"), Publication("logcenter", "v1.0.0"))
+    world.pace = Pace(every=timedelta(seconds=30))
+    assert isinstance(world.run(MET), Done)
+    world.files["fleet.yaml"] += "  gates: {pool: {operatorFiles: [/etc/operator-made.conf]}}\n"
+    world.faults.set(FaultId.UPGRADE_ROLLS_POOLS, path="/etc/operator-made.conf")
+    person = world.fleet.person("edge-1")
+    world.fleet.at(world.clock.now() + timedelta(seconds=80), lambda: person.cordon("edge-1-w1"))
+    world.fleet.at(world.clock.now() + timedelta(minutes=50), lambda: person.uncordon("edge-1-w1"))
+    world.files["clusters/edge-1/module.yaml"] = module("edge-1", "v4.4.0")
+    added = {"policy": RESTART, "pool": POOL, "chrony": CHRONY}
+    world.files |= {f"clusters/edge-1/{name}.yaml": text for name, text in added.items()}
+    logcenter(world)
+    began = world.clock.now()
+    outlook = world.run()
+    assert isinstance(outlook, Done), outlook
+    policy_written = machine_writes(world, "machineconfigurations")[0].time
+    assert policy_written - began > timedelta(minutes=40)

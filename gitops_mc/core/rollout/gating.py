@@ -11,6 +11,7 @@ from gitops_mc.core.gates import (
     ModuleClocks,
     PoolClocks,
     PoolReading,
+    Unsettled,
     judge,
     judge_gate,
     judge_module,
@@ -24,6 +25,7 @@ from gitops_mc.core.gates import (
     read_pool,
     read_publication,
 )
+from gitops_mc.core.gates.disruption_policy import POLICY_NAME, policy_entries
 from gitops_mc.core.gates.waiting import GateReading
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
@@ -61,6 +63,9 @@ class GateBook:
     """Modules whose wanted version the platform cannot install yet; their gate says why."""
     policy: Verdict
     components: Verdict
+    rolling: bool
+    """A pool is not settled: what runs on its nodes may be down with them, so components and an installed machine-config
+    that are not all up neither fail nor keep a repair out; the pools' own gates do the waiting."""
     memory: ClusterMemory
 
     def views(self) -> tuple[GateView, ...]:
@@ -142,8 +147,9 @@ def judge_gates(
             policy.pool,
             now,
             accepted=frozenset(memory.accepted),
-            counting=counting,
+            counting=counting if _pool_is_due(live, memory, pool) else Counting.STOPPED,
         )
+    rolling = _any_rolling(live, readings)
     modules: dict[str, Verdict] = {}
     unpublished: set[str] = set()
     module_clocks: dict[str, ModuleClocks] = {}
@@ -165,17 +171,27 @@ def judge_gates(
         started = memory.module_clocks.get(name, ModuleClocks())
         before = memory.spec_hashes.get(name)
         module = read_module(live, name, wanted=version, spec_hash_before=before)
+        shaken = rolling and name == MACHINE_CONFIG_MODULE and installed(live, name)
+        due = _module_is_due(live, memory, manifest) and not shaken
         modules[name], module_clocks[name] = judge_module(
-            module, started, policy.module, now, counting=counting
+            module, started, policy.module, now, counting=counting if due else Counting.STOPPED
         )
     since = dict(memory.gate_since)
+    asked = _asked_of_policy(live, wanted_policy(desired))
     policy_verdict = (
-        _timed(POLICY, read_policy(live, wanted_policy(desired)), since, now, counting)
+        _timed(
+            POLICY,
+            read_policy(live, wanted_policy(desired)),
+            since,
+            now,
+            counting if asked else Counting.STOPPED,
+        )
         if _has_policy(desired)
         else _NONE
     )
+    up = installed(live, MACHINE_CONFIG_MODULE) and not rolling
     components = (
-        _timed(COMPONENTS, read_components(live), since, now, counting)
+        _timed(COMPONENTS, read_components(live), since, now, counting if up else Counting.STOPPED)
         if _has_machine_config(desired)
         else _NONE
     )
@@ -186,6 +202,7 @@ def judge_gates(
         unpublished=frozenset(unpublished),
         policy=policy_verdict,
         components=components,
+        rolling=rolling,
         memory=replace(
             memory,
             pool_clocks={**memory.pool_clocks, **clocks},
@@ -235,6 +252,44 @@ def asks_for(live: LiveCluster, module: str, version: str) -> bool:
         return False
     live_version = str((found[0].get("spec") or {}).get("version", ""))
     return live_version == version or newer(live_version, version) is True
+
+
+def installed(live: LiveCluster, module: str) -> bool:
+    """Whether the live ModuleInfo says that the version it asks for is the one that is there, all up or not."""
+    found = live_modules(live, module)
+    if len(found) != 1:
+        return False
+    asked, there = ((found[0].get(part) or {}).get("version") for part in ("spec", "status"))
+    return bool(asked) and asked == there
+
+
+def _pool_is_due(live: LiveCluster, memory: ClusterMemory, pool: str) -> bool:
+    """Whether time counts for a pool: one that is only going to be written cannot be late."""
+    if isinstance(live.pools, Unknown) or pool in live.pools.value:
+        return True
+    return any(e.kind is Kind.MACHINE_CONFIG_POOL and e.name == pool for e in memory.inventory)
+
+
+def _module_is_due(live: LiveCluster, memory: ClusterMemory, manifest: Manifest) -> bool:
+    """Whether time counts for a module: it has been asked for, or stood there once and is gone."""
+    name = manifest.key.name
+    if asks_for(live, name, wanted_version(manifest)):
+        return True
+    known = any(e.kind is Kind.MODULE_INFO and e.name == name for e in memory.inventory)
+    return known and not live_modules(live, name)
+
+
+def _asked_of_policy(live: LiveCluster, wanted: JsonObject) -> bool:
+    """Whether the live spec has what Git wants of it: before it is written it cannot show in status."""
+    if isinstance(live.policies, Unknown):
+        return True
+    spec = (live.policies.value.get(POLICY_NAME) or {}).get("spec") or {}
+    return policy_entries(wanted).items() <= policy_entries(spec.get("nodeDisruptionPolicy") or {}).items()
+
+
+def _any_rolling(live: LiveCluster, readings: Mapping[str, PoolReading]) -> bool:
+    existing = () if isinstance(live.pools, Unknown) else live.pools.value
+    return any(isinstance(readings.get(pool), Unsettled) for pool in existing)
 
 
 def _timed(

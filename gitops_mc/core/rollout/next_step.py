@@ -14,6 +14,7 @@ from gitops_mc.core.gates import Agreement, Settled, Unsettled, rendered_name
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
+    MACHINE_CONFIG_MODULE,
     DesiredCluster,
     JsonObject,
     Kind,
@@ -33,7 +34,7 @@ from gitops_mc.core.rollout.brackets import (
     paused_in_git,
     pausing,
 )
-from gitops_mc.core.rollout.gating import GateBook, watched_pools
+from gitops_mc.core.rollout.gating import GateBook, installed, watched_pools
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
 REFUSED = "refused"
@@ -172,9 +173,10 @@ def _machine_track(at: Position) -> Iterator[Act | Await]:
         verdict = at.gates.modules.get(name)
         if step is not None and name not in at.gates.unpublished:
             yield _ready(at, step)
-        if verdict is not None and not isinstance(verdict, Open):
+        shaken = at.gates.rolling and name == MACHINE_CONFIG_MODULE and installed(at.live, name)
+        if verdict is not None and not isinstance(verdict, Open) and not shaken:
             yield Await(_told(((f"module {name}", verdict),)), f"module:{name}", (verdict,))
-    if not isinstance(at.gates.components, Open):
+    if not isinstance(at.gates.components, Open) and not at.gates.rolling:
         yield Await(_told((("components", at.gates.components),)), "components", (at.gates.components,))
     if policy := steps.get(StepKind.POLICY.value):
         yield _ready(at, policy)
