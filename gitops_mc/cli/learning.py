@@ -15,7 +15,7 @@ class Learnt:
 
     def __init__(self, terminal: Terminal, state: DesiredState) -> None:
         self._terminal = terminal
-        self._sensitive = state.policy.sensitive
+        self._sensitive = state.sensitive
         self._seen: set[tuple[str, str, str]] = set()
         terminal.learn(self._sensitive, (m.body for c in state.clusters for m in c.manifests))
 
