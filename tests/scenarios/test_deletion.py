@@ -142,6 +142,30 @@ def test_a_loosened_limit_holds_from_the_next_commit_on(before: str, after: str)
     assert [w.name for w in deletions(world)] == [f"5{n}-worker-f" for n in gone]
 
 
+@dataclass
+class Folder(AnyRepository):
+    """A source without commits."""
+
+    def git(self, commit: str = "") -> Fleet:
+        state = self.desired()
+        return Fleet(state.policy, state.clusters, Commit(commit))
+
+
+def test_in_a_folder_a_loosened_limit_holds_from_the_next_change_on() -> None:
+    world = Folder(spec=simple_fleet("edge-1", workers=1))
+    world.files["fleet.yaml"] = NO_PRUNE
+    world.files |= {f"clusters/edge-1/f{n}.yaml": file(n) for n in range(4)}
+    assert isinstance(world.run(), Done)
+    world.files["fleet.yaml"] = PRUNE
+    without(world, 0, clusters=("edge-1",))
+    assert isinstance(world.run(), Done)
+    assert isinstance(world.run(), Done)
+    assert deletions(world) == []
+    world.files["clusters/edge-1/f1.yaml"] = file(1, "2\n")
+    assert isinstance(world.run(), Done)
+    assert [w.name for w in deletions(world)] == ["50-worker-f"]
+
+
 def test_a_tightened_limit_holds_at_once() -> None:
     world = made(fleet=PRUNE)
     world.files["fleet.yaml"] = NO_PRUNE
@@ -235,6 +259,25 @@ def test_the_revert_of_content_that_failed_deletes_what_that_made_without_prune(
     assert isinstance(outlook, Done), outlook
     assert configs(world) == {"50-worker-f"}
     assert [w.name for w in deletions(world)] == ["60-worker-bad"]
+
+
+def test_a_config_that_is_still_rolling_is_not_deleted_before_its_pool_has_settled() -> None:
+    world = made(count=4, fleet=PRUNE)
+    theirs = json.loads(file(9))
+    theirs["spec"]["config"]["systemd"] = {
+        "units": [{"name": "x.service", "enabled": True, "contents": UNIT}]
+    }
+    theirs["spec"]["config"]["storage"]["files"][0]["contents"] = {"source": "data:,1"}
+    world.fleet.person("edge-1").apply("machineconfigs", theirs)
+    world.clock.wait_for(20)
+    without(world, 0, clusters=("edge-1",))
+    world.run(hours=1)
+    assert deletions(world) == []
+    assert world.standing("edge-1") is Standing.BLOCKED
+    world.clock.wait_for(600)
+    assert isinstance(world.run(), Done)
+    assert [w.name for w in deletions(world)] == ["50-worker-f"]
+    assert world.reboots("edge-1") == {"edge-1-w1": 1}, "for their unit alone"
 
 
 # ------------------------------------------------------------------------------------- a source that says too little

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import DesiredCluster, Failed, Known, Outage, Unknown
+from gitops_mc.core.model import Commit, DesiredCluster, Failed, Known, Outage, Unknown, digest_of
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
@@ -91,17 +91,20 @@ def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
 
 
 def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
-    """A tightened limit holds at once, a loosened one from the commit after the one that loosened it."""
+    """A tightened limit holds at once, a loosened one from the commit after the one that loosened it. In a plain folder, which
+    has no commits, any other contents count as the next one.
+    """
     said, known = fleet.policy.prune, memory.prune
+    commit = fleet.commit or Commit(digest_of([[c.name, c.content] for c in fleet.clusters]))
     if known is None:
-        fresh = PruneLimits(fleet.commit, said.enabled, said.max_deletes, said.enabled, said.max_deletes)
+        fresh = PruneLimits(commit, said.enabled, said.max_deletes, said.enabled, said.max_deletes)
         return replace(memory, prune=fresh)
-    if known.commit == fleet.commit and (known.enabled, known.max_deletes) == (
+    if known.commit == commit and (known.enabled, known.max_deletes) == (
         said.enabled,
         said.max_deletes,
     ):
         return memory
-    moved = PruneLimits(fleet.commit, said.enabled, said.max_deletes, known.enabled, known.max_deletes)
+    moved = PruneLimits(commit, said.enabled, said.max_deletes, known.enabled, known.max_deletes)
     return replace(memory, prune=moved)
 
 
