@@ -219,3 +219,22 @@ def test_a_config_deleted_by_hand_is_told_and_not_made_again_while_git_stays() -
     assert "60-worker-more" in str(plan_of(world).drifts)
     assert len(world.writes("edge-1")) == writes
     assert world.reboots("edge-1") == reboots
+
+
+def test_our_object_in_another_encoding_by_hand_is_told_and_the_next_change_keeps_the_live_bytes() -> None:
+    world = made()
+    assert isinstance(world.run(), Done)
+    config = body(ONE, "data:,one%0A")["spec"]["config"]
+    world.fleet.person("edge-1").edit("machineconfigs", "50-worker-app", {"spec": {"config": config}})
+    world.clock.wait_for(600)
+    reboots, writes = world.reboots("edge-1"), len(world.writes("edge-1"))
+    assert isinstance(world.run(), Done)
+    assert "taken over by kubectl-edit" in plan_of(world).drifts[0].reason
+    assert len(world.writes("edge-1")) == writes
+    world.files["clusters/edge-1/app.yaml"] = machine_config(
+        "50-worker-app", files={"/etc/app.conf": "one\n", "/etc/b.conf": "b\n"}, app_service=UNIT
+    )
+    world.run()
+    sources = {f["path"]: f["contents"]["source"] for f in live(world)["spec"]["config"]["storage"]["files"]}
+    assert sources["/etc/app.conf"] == "data:,one%0A"
+    assert world.reboots("edge-1") == reboots
