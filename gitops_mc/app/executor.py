@@ -15,13 +15,14 @@ from gitops_mc.app.act import Outcome, Written, carry_out
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.observe import ClusterReader, Interest, Platform, joined, no_platform, read_platform
 from gitops_mc.app.ports import Clock, MemoryStore, Workers
-from gitops_mc.core.live import LiveCluster, unread
+from gitops_mc.core.live import Dark, LiveCluster, unread
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
     Commit,
     Content,
     DesiredCluster,
     Kind,
+    Outage,
     Unknown,
 )
 from gitops_mc.core.rollout.case import WriteFault
@@ -138,14 +139,19 @@ class Executor:
     # ------------------------------------------------------------------------------------------------------- reading
 
     def observe(self, fleet: Fleet, interest: Interest) -> Mapping[str, LiveCluster]:
-        """One whole look at every cluster of the fleet, for plans and reports; what is slow stays not known."""
+        """One whole look at every cluster of the fleet, for plans and reports; one that is slow counts as dark."""
         jobs: dict[str, Callable[[], object]] = {
             c.name: partial(self._read, c.name, replace(interest, components=_manages_operator(c)))
             for c in fleet.clusters
         }
         jobs[PLATFORM_JOB] = self._read_platform
         self._collect(self.workers.map(jobs, within=ONE_LOOK.total_seconds()))
-        return self._joined(fleet)
+        slow = self.workers.running()
+        late = Dark(
+            f"no answer within {ONE_LOOK.total_seconds():.0f} seconds", Outage.UNREACHABLE, self.clock.now()
+        )
+        seen = self._joined(fleet)
+        return {name: replace(x, dark=x.dark or late) if name in slow else x for name, x in seen.items()}
 
     def _wanted(self, fleet: Fleet, decision: Decision, now: datetime) -> frozenset[str]:
         wanted = set()
