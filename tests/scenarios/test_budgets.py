@@ -115,8 +115,8 @@ def test_a_commit_that_changes_nothing_of_a_wave_restarts_no_soak() -> None:
 
 
 def test_a_canary_that_fails_in_its_soak_halts_and_what_it_made_goes_with_the_revert_without_prune() -> None:
-    world = made(fleet(CANARY.replace("20m", "4h"), REST), "edge-1", "edge-2")
-    world.pace = Pace(every=timedelta(seconds=60))
+    world = made(fleet(CANARY.replace("20m", "100m"), REST), "edge-1", "edge-2")
+    world.pace = Pace(every=timedelta(seconds=90))
     del world.files["clusters/edge-2/app.yaml"]
     assert isinstance(world.run(), Done)
     put(world, "one", "edge-2")
@@ -158,6 +158,7 @@ def test_a_dark_cluster_among_ten_delays_no_other() -> None:
     ends = []
     for dark in (False, True):
         world = made(fleet("{name: all, clusters: {}, maxConcurrent: 20}"), *names)
+        world.pace = Pace(every=timedelta(seconds=40))
         if dark:
             world.faults.set(FaultId.GATEWAY_GONE, cluster="edge-04")
         world.run(hours=1)
