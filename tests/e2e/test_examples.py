@@ -10,22 +10,29 @@ from pathlib import Path
 import pytest
 
 from gitops_mc.app.executor import Pace
+from gitops_mc.app.use_cases.planning import Session, ask_servers, plan_fleet
 from gitops_mc.bootstrap import example_files, open_repository
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.render.objects import desired_objects
 from gitops_mc.core.render.yaml_text import yaml_documents
 from gitops_mc.core.rollout.moves import Done, Hold, Outlook
+from gitops_mc.core.rollout.preview import Answer
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, FleetSpec
 from gitops_mc.sandbox.site import WORKER_LABEL, ClusterSpec
 from tests.scenarios.rollout_world import RolloutWorld
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 GOLDEN = Path(__file__).parents[1] / "data" / "examples"
-CLUSTERS = ("dc-01", "edge-01", "edge-02", "global")
+FROZEN = {
+    "fleet": ("dc-01", "edge-01", "edge-02", "global"),
+    "first-steps": ("edge-1", "edge-2", "edge-3"),
+}
+"""The clusters of each example."""
+CLUSTERS = FROZEN["fleet"]
 
 
-def example() -> DesiredState:
-    return open_repository(str(EXAMPLE)).read()[0]
+def example(name: str = "fleet") -> DesiredState:
+    return open_repository(str(EXAMPLES / name)).read()[0]
 
 
 def world(installed: tuple[str, ...] = ()) -> RolloutWorld:
@@ -53,8 +60,14 @@ def rolled_out() -> tuple[RolloutWorld, Outlook]:
     return made, made.run()
 
 
-def test_it_has_no_problem_and_no_warning() -> None:
-    assert example().problems == ()
+@pytest.mark.parametrize("name", FROZEN)
+def test_it_has_no_problem_and_no_warning(name: str) -> None:
+    assert example(name).problems == ()
+    assert tuple(c.name for c in example(name).clusters) == FROZEN[name]
+
+
+def test_there_is_no_example_that_no_test_knows() -> None:
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_dir()} == set(FROZEN)
 
 
 def test_every_cluster_has_something_of_its_own_and_something_shared() -> None:
@@ -64,18 +77,40 @@ def test_every_cluster_has_something_of_its_own_and_something_shared() -> None:
         assert "shared/base" in sets
 
 
-@pytest.mark.parametrize("cluster", CLUSTERS)
-def test_what_would_be_sent_is_frozen(cluster: str) -> None:
+@pytest.mark.parametrize(("name", "cluster"), [(n, c) for n, clusters in FROZEN.items() for c in clusters])
+def test_what_would_be_sent_is_frozen(name: str, cluster: str) -> None:
     """Another encoding of the same bytes is a change of that file on every node: these files must not change by
-    themselves. After a change of the example: `python -m tests.e2e.test_examples`.
+    themselves. After a change of an example: `python -m tests.e2e.test_examples`.
     """
-    assert sent(example(), cluster) == (GOLDEN / f"{cluster}.yaml").read_text()
+    assert sent(example(name), cluster) == golden(name, cluster).read_text()
+
+
+def golden(name: str, cluster: str) -> Path:
+    return GOLDEN / name / f"{cluster}.yaml"
 
 
 def sent(state: DesiredState, cluster: str) -> str:
     found = state.cluster(cluster)
     assert found is not None
     return yaml_documents(desired_objects(found, state.policy))
+
+
+def test_the_plan_names_every_node_that_reboots_and_refuses_nothing() -> None:
+    made = world(installed=("edge-01", "dc-01", "global"))
+    for name in ("edge-01", "dc-01", "global"):
+        del made.files[f"clusters/{name}/machine-config.yaml"]
+        made.files[f"clusters/{name}/.gitkeep"] = ""
+    executor = made.executor()
+    session = Session(executor.api, executor.clock, executor.workers, executor)
+    found = {c.name: c for c in plan_fleet(session, made.git(), None, ask_servers).preview.clusters}
+    assert not any(c.refused or c.unknown or c.approve for c in found.values())
+    rebooting = {
+        n for c in found.values() for i in c.impacts for x in i.nodes if x.disruption.reboot for n in x.nodes
+    }
+    assert rebooting == {"edge-01-w1", "edge-01-w2", "dc-01-w1", "dc-01-w2", "dc-01-i1"}
+    assert {answer.answer for c in ("edge-01", "dc-01") for answer in found[c].checks.values()} == {
+        Answer.ACCEPTED
+    }
 
 
 def test_on_an_empty_fleet_it_rolls_out_without_a_question_canary_first_global_last() -> None:
@@ -113,5 +148,5 @@ def test_where_machine_config_was_installed_by_hand_a_human_is_asked_and_nothing
 
 
 if __name__ == "__main__":
-    for one in CLUSTERS:
-        (GOLDEN / f"{one}.yaml").write_text(sent(example(), one))
+    for example_name, cluster_name in [(n, c) for n, found in FROZEN.items() for c in found]:
+        golden(example_name, cluster_name).write_text(sent(example(example_name), cluster_name))
