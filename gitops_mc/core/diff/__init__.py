@@ -24,7 +24,6 @@ from gitops_mc.core.diff.changes import (
 from gitops_mc.core.diff.cluster import diff_cluster
 from gitops_mc.core.diff.digests import applied_digest
 from gitops_mc.core.diff.identity import final_name
-from gitops_mc.core.diff.versions import compare_versions
 
 __all__ = [
     "ABSENT",
@@ -47,7 +46,6 @@ __all__ = [
     "Update",
     "Written",
     "applied_digest",
-    "compare_versions",
     "diff_cluster",
     "final_name",
 ]

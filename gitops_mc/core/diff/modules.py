@@ -26,7 +26,6 @@ from gitops_mc.core.diff.changes import (
 from gitops_mc.core.diff.digests import PRUNE_MARK, applied_digest, leaf_digests
 from gitops_mc.core.diff.identity import final_name
 from gitops_mc.core.diff.paths import Path, leaves_of, same, shown, value_at, with_value
-from gitops_mc.core.diff.versions import compare_versions
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
     DOWNGRADE_ANNOTATION,
@@ -41,6 +40,7 @@ from gitops_mc.core.model import (
     resource_version,
     uid_of,
 )
+from gitops_mc.core.versions import compare_versions
 
 _VERSION: Path = ("spec", "version")
 _CREATED_BY = ("create-by", "cpaas.io/create-by")

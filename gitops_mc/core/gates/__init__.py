@@ -8,6 +8,7 @@ from gitops_mc.core.gates.agreement import OrderDoubt, compare_pool, learn_order
 from gitops_mc.core.gates.catalog import CatalogCheck, Outcome, module_config, preflight, read_publication
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
 from gitops_mc.core.gates.components import read_components
+from gitops_mc.core.gates.constraints import admits
 from gitops_mc.core.gates.disruption_policy import policy_entries, read_policy
 from gitops_mc.core.gates.membership import (
     Membership,
@@ -40,7 +41,6 @@ from gitops_mc.core.gates.readings import (
     Terminal,
     Unsettled,
 )
-from gitops_mc.core.gates.versions import admits, newer, parse_version
 from gitops_mc.core.gates.waiting import (
     GateHopeless,
     GateNotKnown,
@@ -87,9 +87,7 @@ __all__ = [
     "max_unavailable",
     "module_config",
     "needs_for_pools",
-    "newer",
     "nodes_in_pools",
-    "parse_version",
     "paused_by",
     "policy_entries",
     "pool_class",

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gitops_mc.core.gates.constraints import admits
 from gitops_mc.core.gates.status import items, section, text
-from gitops_mc.core.gates.versions import admits
 from gitops_mc.core.gates.waiting import GateHopeless, GateReading, gate_reading
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (

@@ -14,7 +14,6 @@ from datetime import datetime, timedelta
 from gitops_mc.core.gates.catalog import module_config
 from gitops_mc.core.gates.clocks import Counting
 from gitops_mc.core.gates.status import conditions, items, section, text
-from gitops_mc.core.gates.versions import newer
 from gitops_mc.core.gates.waiting import (
     GateHopeless,
     GateNotKnown,
@@ -38,6 +37,7 @@ from gitops_mc.core.model import (
     name_of,
 )
 from gitops_mc.core.policy import ModuleGatePolicy
+from gitops_mc.core.versions import newer
 
 HOLD = timedelta(seconds=20)
 """How long a module has to look ready: a few polls, because its phase lags."""

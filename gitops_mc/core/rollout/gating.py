@@ -18,7 +18,6 @@ from gitops_mc.core.gates import (
     judge_publication,
     learn_order,
     live_modules,
-    newer,
     read_components,
     read_module,
     read_policy,
@@ -45,6 +44,7 @@ from gitops_mc.core.model import (
 from gitops_mc.core.policy import Gates
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import GateView
+from gitops_mc.core.versions import newer
 
 POLICY = "policy"
 COMPONENTS = "components"
