@@ -142,6 +142,39 @@ def test_a_loosened_limit_holds_from_the_next_commit_on(before: str, after: str)
     assert [w.name for w in deletions(world)] == [f"5{n}-worker-f" for n in gone]
 
 
+def test_orphans_go_once_prune_lets_them_by_the_same_limits_and_wave_after_wave() -> None:
+    world = made()
+    without(world, 0)
+    assert isinstance(world.run(), Done)
+    world.files["fleet.yaml"] = PRUNE
+    assert isinstance(world.run(), Done)
+    assert deletions(world) == [], "the commit that enables it"
+    world.files["README.md"] = "the next commit"
+    assert isinstance(world.run(), Done)
+    first, second = deletions(world), deletions(world, "edge-2")
+    assert [w.name for w in (*first, *second)] == ["50-worker-f", "50-worker-f"]
+    assert first[0].time < second[0].time
+    writes = len(world.writes("edge-1"))
+    assert isinstance(world.run(), Done)
+    assert len(world.writes("edge-1")) == writes
+
+
+def test_orphans_beyond_the_limit_of_files_stay_and_the_numbers_are_told() -> None:
+    world = made(count=3)
+    many = machine_config("60-worker-many", files={f"/etc/many/{n}": "1\n" for n in range(5)})
+    world.files["clusters/edge-1/many.yaml"] = many
+    assert isinstance(world.run(), Done)
+    del world.files["clusters/edge-1/many.yaml"]
+    assert isinstance(world.run(), Done)
+    world.files["fleet.yaml"] = PRUNE
+    assert isinstance(world.run(), Done)
+    world.files["README.md"] = "the next commit"
+    world.run(hours=1)
+    assert deletions(world) == []
+    assert world.standing("edge-1") is Standing.BLOCKED
+    assert "5 files and units would leave pool worker" in world.view("edge-1").reason
+
+
 @dataclass
 class Folder(AnyRepository):
     """A source without commits."""

@@ -109,7 +109,7 @@ def make_plan(
         refusals=(
             *(Refusal(r.cause.value.replace(" ", "-"), _refused(r), r.key) for r in found.refusals),
             *sorted_out.refusals,
-            *_shrinking(touched, before, after, desired, circumstances),
+            *_shrinking(touched, (before, after), desired, circumstances, changes),
             *_undecided_order(touched, before, after, circumstances),
             *_no_machine_apis(desired, live),
         ),
@@ -179,11 +179,18 @@ def _affected(touched: Sequence[str], changes: Sequence[Change], before: World) 
 
 
 def _shrinking(
-    pools: Sequence[str], before: World, after: World, desired: DesiredCluster, circumstances: Circumstances
+    pools: Sequence[str],
+    worlds: tuple[World, World],
+    desired: DesiredCluster,
+    circumstances: Circumstances,
+    changes: Sequence[Change],
 ) -> tuple[Refusal, ...]:
+    """Refusals for what leaves the pools' effective configs, from the first world to the second."""
+    before, after = worlds
     order = circumstances.order or MergeOrder.ALPHABETICAL
     settled = circumstances.passed
-    if settled is not None and settled.content == desired.content:
+    pruned = any(isinstance(c, Delete) and c.key not in circumstances.created for c in changes)
+    if settled is not None and settled.content == desired.content and not pruned:
         return ()  # a pure revert takes away only what never passed
     return shrinking(
         {p: before.effective(p, order) for p in pools if p in before.pools},

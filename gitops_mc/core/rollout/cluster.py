@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gitops_mc.core.diff import Delete
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Severity, Unknown
@@ -16,6 +17,7 @@ from gitops_mc.core.rollout.gating import learnt_order
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.progress import progress
+from gitops_mc.core.rollout.transitions import prune_settings
 
 
 def assess(case: Case) -> Assessment:
@@ -31,7 +33,7 @@ def assess(case: Case) -> Assessment:
         memory = current.memory
     if started is not None and started.content == case.newest.content:
         assert current is not None
-        return current
+        return _pruned(replace(case, memory=memory), current)
     if case.newest.blocked:
         problems = _problems(case.newest)
         if current is not None and current.in_rollout:
@@ -52,6 +54,18 @@ def assess(case: Case) -> Assessment:
         gates=gates,
         admission=arriving,
     )
+
+
+def _pruned(case: Case, current: Assessment) -> Assessment:
+    """A cluster that has passed starts once more where other prune settings let something go that has left Git."""
+    settings = prune_settings(case.prune)
+    before = case.memory.passed_prune
+    if current.standing is not Standing.PASSED or before == settings or current.plan is None:
+        return current
+    if not before or not any(isinstance(w, Delete) for w in current.plan.writes):
+        return replace(current, memory=replace(case.memory, passed_prune=settings))
+    arriving = admission(case, current)
+    return replace(current, standing=arriving.standing, reason=arriving.reason, admission=arriving)
 
 
 def _dark_clock(case: Case) -> ClusterMemory:

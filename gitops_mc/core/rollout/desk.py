@@ -8,7 +8,7 @@ from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
-from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Move, Standing, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
 from gitops_mc.core.rollout.transitions import about_to, admitted, passed
@@ -58,7 +58,7 @@ class Desk:
             live = self.on.observed.live[name]
             assert arriving.plan is not None
             known = with_inventory(memory, self._newest(name), arriving.plan, live)
-            after = passed(known, self.on.now)
+            after = passed(known, prune_in_force(self.memory), self.on.now)
             self._keep(
                 name,
                 replace(

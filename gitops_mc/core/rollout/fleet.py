@@ -13,13 +13,19 @@ from datetime import datetime, timedelta
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
 from gitops_mc.core.model import Commit, DesiredCluster, Failed, Known, Outage, Unknown, digest_of
-from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
 from gitops_mc.core.rollout.failures import without_secrets
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
-from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, Halt, PruneLimits
+from gitops_mc.core.rollout.memory import (
+    Failure,
+    FailureCause,
+    FleetMemory,
+    Halt,
+    PruneLimits,
+    prune_in_force,
+)
 from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
@@ -108,16 +114,6 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
     return replace(memory, prune=moved)
 
 
-def prune_in_force(memory: FleetMemory) -> Prune:
-    limits = memory.prune
-    if limits is None:
-        return Prune()
-    return Prune(
-        enabled=limits.enabled and limits.before_enabled,
-        max_deletes=min(limits.max_deletes, limits.before_max_deletes),
-    )
-
-
 def fleet_fault(fleet: Fleet, observed: Observed) -> str:
     """One fault of the whole fleet, or empty: the gateway, the global API, or credentials. Nobody is counted for it."""
     live = [observed.live[c.name] for c in fleet.clusters if c.name in observed.live]
@@ -193,7 +189,7 @@ def _passes(
     for name, a in found.items():
         if name in on.observed.busy or not isinstance(a.next, Finished) or not a.in_rollout:
             continue
-        after = passed(a.memory, on.now)
+        after = passed(a.memory, prune_in_force(memory), on.now)
         if memory.halt is not None and a.memory.repairing:
             left = tuple(c for c in memory.halt.clusters if c != name)
             memory = replace(memory, halt=replace(memory.halt, clusters=left) if left else None)

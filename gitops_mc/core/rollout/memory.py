@@ -17,6 +17,7 @@ from gitops_mc.core.diff import Written
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
+from gitops_mc.core.policy import Prune
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -100,6 +101,8 @@ class ClusterMemory:
     passed: Content | None = None
     passed_commit: Commit = NO_COMMIT
     passed_at: datetime | None = None
+    passed_prune: str = ""
+    """Prune settings it passed with, or was looked at with since; others make it delete what they let go."""
     failure: Failure | None = None
     step: StepIntent | None = None
     inventory: tuple[InventoryEntry, ...] = ()
@@ -226,6 +229,17 @@ def without_clocks(memory: FleetMemory) -> FleetMemory:
         for name, m in memory.clusters.items()
     }
     return replace(memory, clusters=clusters, clock=None)
+
+
+def prune_in_force(memory: FleetMemory) -> Prune:
+    """The limits that hold now: the tighter of what this commit says and what the one before it said."""
+    limits = memory.prune
+    if limits is None:
+        return Prune()
+    return Prune(
+        enabled=limits.enabled and limits.before_enabled,
+        max_deletes=min(limits.max_deletes, limits.before_max_deletes),
+    )
 
 
 def to_json(memory: FleetMemory) -> JsonObject:

@@ -18,9 +18,9 @@ from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.admission import needs_approval
 from gitops_mc.core.rollout.case import Case, circumstances
 from gitops_mc.core.rollout.cluster import assess
-from gitops_mc.core.rollout.fleet import prune_in_force, prune_limits
+from gitops_mc.core.rollout.fleet import prune_limits
 from gitops_mc.core.rollout.inputs import Fleet
-from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, WaveMemory
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, WaveMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.transitions import admitted
 from gitops_mc.core.rollout.waves import Line, contents_digest, lines

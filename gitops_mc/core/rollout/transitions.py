@@ -10,6 +10,7 @@ from gitops_mc.core.diff import Update
 from gitops_mc.core.gates import ModuleClocks, PoolClocks, live_modules
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, DesiredCluster, Kind
+from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.memory import ClusterMemory, ObjectName, StepIntent
 from gitops_mc.core.rollout.moves import Apply, Unpause
 from gitops_mc.core.rollout.next_step import Act, creates
@@ -67,13 +68,19 @@ def move_pools(act: Act) -> tuple[str, ...]:
     return act.step.pools
 
 
-def passed(memory: ClusterMemory, now: datetime) -> ClusterMemory:
+def prune_settings(prune: Prune) -> str:
+    """The prune settings as the memory keeps them."""
+    return f"{'enabled' if prune.enabled else 'disabled'}, at most {prune.max_deletes}"
+
+
+def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
     """Out of the rollout: every gate has opened with the content that was started."""
     return replace(
         memory,
         passed=memory.started,
         passed_commit=memory.started_commit,
         passed_at=now,
+        passed_prune=prune_settings(prune),
         failure=None,
         begun=False,
         accepted=(),
