@@ -131,7 +131,7 @@ def test_never_more_at_once_than_its_size_and_every_job_gets_its_turn() -> None:
         with lock:
             now += 1
             most = max(most, now)
-        time.sleep(0.002)  # noqa: TID251 - the job's work
+        time.sleep(0.002)
         with lock:
             now -= 1
 
@@ -160,7 +160,7 @@ def test_closing_tells_what_still_runs_and_forgets_what_has_not_begun() -> None:
 
 def test_closing_waits_for_what_ends_in_time() -> None:
     workers = ThreadWorkers(2)
-    workers.map({"a": lambda: time.sleep(0.1)}, within=0.01)  # noqa: TID251 - the job's work
+    workers.map({"a": lambda: time.sleep(0.1)}, within=0.01)
     assert workers.close(within=SOON) == frozenset()
 
 
