@@ -48,10 +48,12 @@ def command(
         state = repository.read()[0]
         Learnt(terminal, state)
         usable(state)
-    names = () if state is None else tuple(c.name for c in chosen(state, clusters))
-    with session(access, names or clusters, look_at_memory(Path("unused")), repository) as connected:
-        if state is None:
-            names = clusters or tuple(n for n in registered_clusters(connected.api) if n != GLOBAL_CLUSTER)
+    store = look_at_memory(Path("unused"))
+    names = clusters if state is None else tuple(c.name for c in chosen(state, clusters))
+    if not names:
+        with session(access, (), store, repository) as connected:
+            names = tuple(name for name in registered_clusters(connected.api) if name != GLOBAL_CLUSTER)
+    with session(access, names, store, repository) as connected:
         found = examine_fleet(connected.api, connected.clock, connected.workers, names, _wanted(state))
     findings = {x.name: examine(x) for x in found}
     if apart := versions_apart(found):

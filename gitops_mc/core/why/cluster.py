@@ -30,6 +30,8 @@ def cluster(q: Question) -> Iterator[Link]:
     held = m.failure is not None and view.reason == m.failure.reason
     told = view.standing.value if held else f"{view.standing.value}: {view.reason}"
     yield Link(Subject.CLUSTER, told, blocks=blocks, commands=commands)
+    if view.hands:
+        yield Link(Subject.CLUSTER, f"time alone brings it no further: {view.hands}", blocks=True)
     if m.started is not None and m.started != q.desired.content:
         at = m.admitted_at.isoformat(timespec="seconds") if m.admitted_at else "at a time nobody knows"
         commit = f" (commit {m.started_commit[:12]})" if m.started_commit else ""
