@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_mc.app.use_cases.demo.notes import Deed, NodeNote
 from gitops_mc.app.use_cases.demo.play import Performance
 from gitops_mc.app.use_cases.demo.story import STORY, Edit, first_files
 from gitops_mc.bootstrap import example_files
@@ -63,15 +64,23 @@ def test_nothing_secret_is_said() -> None:
     assert "not-a-real-password" not in text
 
 
-def test_an_expectation_that_does_not_come_true_is_said_and_kept(tmp_path: Path) -> None:
-    """Nodes that forgive the bad line: nothing fails, so the gate has nothing to stop, and the demo must say so."""
-    stage, _ = virtual_stage(tmp_path, unforgiven="nothing has this in it")
-    small = replace(STORY[2], edits=(Edit("fleet.yaml", "maxFailures: 0", "maxFailures: 0 "),))
-    show = Performance(stage, first_files(example_files()))
-    said = "".join(f"{line.text}\n" for line in show.lines((small,)))
+def test_what_does_not_come_true_is_said_and_kept(tmp_path: Path) -> None:
+    """A witness that hides reboots, and nodes that forgive the bad line: the demo must notice both."""
+    honest, _ = virtual_stage(tmp_path, unforgiven="nothing has this in it")
+
+    def hiding() -> tuple[NodeNote, ...]:
+        return tuple(note for note in honest.notes() if note.deed is not Deed.REBOOTED)
+
+    harmless = replace(STORY[2], edits=(Edit("fleet.yaml", "maxFailures: 0", "maxFailures: 0 "),))
+    show = Performance(replace(honest, notes=hiding), first_files(example_files()))
+    said = "".join(f"{line.text}\n" for line in show.lines((STORY[0], harmless)))
+    assert (
+        "NOT  edge-01: forecast 2 x Reboot, 1 x Restart chronyd.service; happened 1 x Restart chronyd.service"
+        in said
+    )
     assert "NOT  the gate stopped it" in said
-    assert show.missed[0] == "the gate stopped it"
-    assert any("no write reached" in told for told in show.missed)
+    assert "NOT  edge-01, the canary, was written to" in said
+    assert len(show.missed) == said.count("NOT  ") == 5
 
 
 def test_an_example_that_the_story_was_not_written_for_is_an_error() -> None:
