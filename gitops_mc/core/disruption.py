@@ -7,7 +7,6 @@ docs. A forecast, not a gate.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -186,28 +185,15 @@ def describe(disruption: Disruption, *, most: int = 3) -> str:
     return f"{what} ({shown}{more})"
 
 
-def max_unavailable_nodes(value: int | str | None, nodes: int) -> int:
-    """How many nodes of a pool may be unavailable at once (ACP docs): a number or a percentage, rounded down; at least
-    one, so 0 means 1. Absent, or not readable as either: 1.
-    """
-    match = re.fullmatch(r"\s*(\d+)\s*(%?)\s*", str(value))
-    if match is None:
-        return 1
-    number = int(match.group(1))
-    return max(1, nodes * number // 100 if match.group(2) else number)
-
-
-def estimate(
-    nodes: int, max_unavailable: int | str | None, per_node: timedelta, disruption: Disruption
-) -> timedelta:
-    """How long a pool takes: rounds of maxUnavailable nodes, `per_node` each.
+def estimate(nodes: int, at_once: int, per_node: timedelta, disruption: Disruption) -> timedelta:
+    """How long a pool takes: rounds of `at_once` nodes (at least 1), `per_node` each.
 
     Where nodes neither reboot nor drain they still go in rounds, but a round takes QUIET_NODE (or `per_node`, if that
     is shorter). Zero when nothing changes.
     """
     if not disruption.causes or nodes <= 0:
         return timedelta(0)
-    rounds = -(-nodes // max_unavailable_nodes(max_unavailable, nodes))
+    rounds = -(-nodes // at_once)
     return rounds * (per_node if disruption.drain else min(per_node, QUIET_NODE))
 
 

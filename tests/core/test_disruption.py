@@ -17,7 +17,6 @@ from gitops_mc.core.disruption import (
     describe,
     disruption_of,
     estimate,
-    max_unavailable_nodes,
     policy_of,
     read_policy,
 )
@@ -367,35 +366,22 @@ def test_no_description_shows_the_value_of_a_kernel_argument_or_a_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "nodes", "expected"),
-    [
-        (None, 10, 1), (0, 10, 1), (1, 10, 1), (3, 10, 3), ("3", 10, 3), ("0", 10, 1), ("0%", 10, 1), ("25%", 10, 2),
-        ("25%", 3, 1), ("19%", 10, 1), ("20%", 10, 2), ("99%", 3, 2), ("100%", 7, 7), ("half", 10, 1), (-2, 10, 1), ("%", 9, 1),
-    ],
-)  # fmt: skip
-def test_max_unavailable_is_a_number_or_a_percentage_rounded_down_and_at_least_one(
-    value: int | str | None, nodes: int, expected: int
-) -> None:
-    assert max_unavailable_nodes(value, nodes) == expected
-
-
-@pytest.mark.parametrize(
-    ("nodes", "max_unavailable", "path", "minutes"),
+    ("nodes", "at_once", "path", "minutes"),
     [
         (6, 1, "/boot/x", 120),
         (6, 2, "/boot/x", 60),
         (7, 2, "/etc/x", 80),
-        (7, "50%", "/etc/x", 60),
-        (1, "50%", "/boot/x", 20),
+        (7, 3, "/etc/x", 60),
+        (1, 1, "/boot/x", 20),
         (6, 1, "/etc/chrony.conf", 6),
         (7, 3, "/etc/motd", 3),
         (0, 1, "/boot/x", 0),
     ],
 )
-def test_the_estimate_is_rounds_of_max_unavailable_nodes_and_a_minute_each_where_nothing_drains(
-    nodes: int, max_unavailable: int | str, path: str, minutes: int
+def test_the_estimate_is_rounds_of_nodes_and_a_minute_each_where_nothing_drains(
+    nodes: int, at_once: int, path: str, minutes: int
 ) -> None:
-    found = estimate(nodes, max_unavailable, timedelta(minutes=20), of_files(path))
+    found = estimate(nodes, at_once, timedelta(minutes=20), of_files(path))
     assert found == timedelta(minutes=minutes)
 
 

@@ -13,7 +13,6 @@ from gitops_mc.core.gates import (
     learn_order,
     needs_for_pools,
     nodes_in_pools,
-    pool_class,
     read_pool,
     selected_configs,
 )
@@ -21,6 +20,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster, objects
 from gitops_mc.core.model import JsonObject, Known, Unknown, name_of
 from gitops_mc.core.policy import PoolClass, PoolGatePolicy
+from gitops_mc.core.pools import pool_class
 from tests.core.gate_worlds import (
     BASE,
     CHRONY,

@@ -11,13 +11,13 @@ from gitops_mc.core.gates import (
     Settled,
     Unsettled,
     judge,
-    max_unavailable,
     nodes_in_pools,
     read_pool,
 )
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import JsonObject, Open
 from gitops_mc.core.policy import PoolGatePolicy
+from gitops_mc.core.pools import max_unavailable
 from gitops_mc.sandbox.operator import pools as operator
 from tests.core.gate_worlds import MASTER_LABEL, NOW, WORKER_LABEL, cluster, minutes, node, pool
 

@@ -21,10 +21,10 @@ from gitops_mc.core.gates.components import (
     daemon_set_lacks,
     deployment_lacks,
 )
-from gitops_mc.core.gates.membership import MASTER_POOL, WORKER_POOL
 from gitops_mc.core.live import Fact
 from gitops_mc.core.model import Unknown
 from gitops_mc.core.policy import PoolGatePolicy
+from gitops_mc.core.pools import BUILT_IN_POOLS
 
 _COMPONENTS = (
     ("controller", CONTROLLER, deployment_lacks),
@@ -51,8 +51,8 @@ def components(x: Examined) -> Iterator[Finding]:
 
 def initial_objects(x: Examined) -> Iterator[Finding]:
     rows: tuple[tuple[str, str, Fact, tuple[str, ...]], ...] = (
-        ("pools", "machineconfigpool", x.live.pools, (MASTER_POOL, WORKER_POOL)),
-        ("base configs", "machineconfig", x.live.configs, (f"00-{MASTER_POOL}", f"00-{WORKER_POOL}")),
+        ("pools", "machineconfigpool", x.live.pools, BUILT_IN_POOLS),
+        ("base configs", "machineconfig", x.live.configs, tuple(f"00-{pool}" for pool in BUILT_IN_POOLS)),
         ("machine configuration", "machineconfiguration", x.live.policies, ("cluster",)),
     )
     for check, kind, fact, names in rows:

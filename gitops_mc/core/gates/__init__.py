@@ -4,7 +4,7 @@ Reading one observation (`read_*`) is apart from time (`judge`, `judge_gate`), s
 one observation, the remembered clocks, and a time.
 """
 
-from gitops_mc.core.gates.agreement import OrderDoubt, compare_pool, learn_order, rendered_name, status_name
+from gitops_mc.core.gates.agreement import OrderDoubt, compare_pool, learn_order
 from gitops_mc.core.gates.catalog import CatalogCheck, Outcome, module_config, preflight, read_publication
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
 from gitops_mc.core.gates.components import read_components
@@ -13,7 +13,6 @@ from gitops_mc.core.gates.disruption_policy import policy_entries, read_policy
 from gitops_mc.core.gates.membership import (
     Membership,
     nodes_in_pools,
-    pool_class,
     pools_of_node,
     selected_configs,
 )
@@ -28,7 +27,6 @@ from gitops_mc.core.gates.needs import Needs, NodeNeed, needs_for_pools
 from gitops_mc.core.gates.nodes import NodeState, read_node
 from gitops_mc.core.gates.pool import read_pool
 from gitops_mc.core.gates.pool_checks import paused_by
-from gitops_mc.core.gates.pool_view import max_unavailable
 from gitops_mc.core.gates.readings import (
     Agreement,
     Attribution,
@@ -84,13 +82,11 @@ __all__ = [
     "judge_publication",
     "learn_order",
     "live_modules",
-    "max_unavailable",
     "module_config",
     "needs_for_pools",
     "nodes_in_pools",
     "paused_by",
     "policy_entries",
-    "pool_class",
     "pools_of_node",
     "preflight",
     "read_components",
@@ -99,7 +95,5 @@ __all__ = [
     "read_policy",
     "read_pool",
     "read_publication",
-    "rendered_name",
     "selected_configs",
-    "status_name",
 ]

@@ -12,7 +12,6 @@ from typing import Any
 
 from gitops_mc.core.gates.membership import selected_configs
 from gitops_mc.core.gates.readings import Agreement
-from gitops_mc.core.gates.status import condition, lag, section, text
 from gitops_mc.core.ignition import (
     Effective,
     EntryKind,
@@ -24,7 +23,9 @@ from gitops_mc.core.ignition import (
     merge,
 )
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import JsonObject, Unknown, digest_of
+from gitops_mc.core.model import JsonObject, Unknown, digest_of, name_of
+from gitops_mc.core.pools import rendered_name, status_name
+from gitops_mc.core.raw import condition, lag
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +48,6 @@ class OrderDoubt(Enum):
     CONTRADICTION = "pools of this cluster fit different orders, or none"
 
 
-def rendered_name(pool: JsonObject) -> str:
-    """Name of the config the operator rendered last for this pool; empty before the first."""
-    return text(section(pool, "spec", "configuration"), "name")
-
-
-def status_name(pool: JsonObject) -> str:
-    """Name of the config that every node of this pool had when it was last done."""
-    return text(section(pool, "status", "configuration"), "name")
-
-
 def rendered_body(live: LiveCluster, name: str) -> JsonObject | None:
     """A rendered config that was read, or None."""
     return None if isinstance(live.rendered, Unknown) else live.rendered.value.get(name)
@@ -66,7 +57,6 @@ def compare_pool(
     live: LiveCluster, pool: JsonObject, order: MergeOrder | None, operator_files: tuple[str, ...]
 ) -> Comparison:
     """Compare one live pool. Without an order the answer is known only where both orders give the same merge."""
-    name = str(section(pool, "metadata").get("name", ""))
     if isinstance(live.configs, Unknown):
         return Comparison(Agreement.NOT_KNOWN, why=f"MachineConfigs were not read: {live.configs.reason}")
     wanted = rendered_name(pool)
@@ -75,7 +65,7 @@ def compare_pool(
         return Comparison(Agreement.NOT_KNOWN, why="nothing is rendered yet")
     if body is None:
         return Comparison(Agreement.NOT_KNOWN, why=f"rendered config {wanted} was not read")
-    configs = selected_configs(live, name)
+    configs = selected_configs(live, name_of(pool))
     rendered = effective_of(body)
     merges = [merge(configs, one) for one in ((order,) if order else tuple(MergeOrder))]
     found = [compare(merged, rendered, operator_files=operator_files) for merged in merges]

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from gitops_mc.core.gates.agreement import Comparison, rendered_body, status_name
+from gitops_mc.core.gates.agreement import Comparison, rendered_body
 from gitops_mc.core.gates.membership import selected_configs
 from gitops_mc.core.gates.nodes import DEGRADED, NodeState
 from gitops_mc.core.gates.readings import Agreement, Attribution, NodeFault, Terminal
-from gitops_mc.core.gates.status import Condition, conditions, items, section, text
 from gitops_mc.core.ignition import (
     Effective,
     Entry,
@@ -22,6 +21,8 @@ from gitops_mc.core.ignition import (
 )
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, is_protected_config, name_of
+from gitops_mc.core.pools import status_name
+from gitops_mc.core.raw import Condition, conditions, items, section, text
 
 RENDER_DEGRADED = "RenderDegraded"
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gitops_mc.core.gates.constraints import admits
-from gitops_mc.core.gates.status import items, section, text
 from gitops_mc.core.gates.waiting import GateHopeless, GateReading, gate_reading
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
@@ -23,6 +22,7 @@ from gitops_mc.core.model import (
     metadata,
     name_of,
 )
+from gitops_mc.core.raw import items, section, text
 
 
 class Outcome(StrEnum):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitops_mc.core.gates.disruption_policy import POLICY_NAME
-from gitops_mc.core.gates.membership import MASTER_POOL, WORKER_POOL
-from gitops_mc.core.gates.status import count, lag, section
 from gitops_mc.core.gates.waiting import GateReading, gate_reading
 from gitops_mc.core.live import Fact, LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown
+from gitops_mc.core.pools import BUILT_IN_POOLS
+from gitops_mc.core.raw import count, lag, section
 
 CONTROLLER = "Deployment/machine-config-controller"
 DAEMON = "DaemonSet/machine-config-daemon"
@@ -47,8 +47,8 @@ def read_components(live: LiveCluster) -> GateReading:
 
 def _initial_objects(live: LiveCluster) -> tuple[tuple[str, Fact, tuple[str, ...]], ...]:
     return (
-        ("MachineConfigPool", live.pools, (MASTER_POOL, WORKER_POOL)),
-        ("MachineConfig", live.configs, (f"00-{MASTER_POOL}", f"00-{WORKER_POOL}")),
+        ("MachineConfigPool", live.pools, BUILT_IN_POOLS),
+        ("MachineConfig", live.configs, tuple(f"00-{pool}" for pool in BUILT_IN_POOLS)),
         ("MachineConfiguration", live.policies, (POLICY_NAME,)),
     )
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from gitops_mc.core.gates.status import items, lag, section, text
 from gitops_mc.core.gates.waiting import GateReading, gate_reading
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown, digest_of
+from gitops_mc.core.raw import items, lag, section, text
 
 POLICY_NAME = "cluster"
 """MachineConfiguration is a singleton."""

@@ -19,16 +19,7 @@ from gitops_mc.core.model import (
     matches_selector,
 )
 from gitops_mc.core.policy import PoolClass
-
-MASTER_POOL = "master"
-WORKER_POOL = "worker"
-
-_CLASSES = {MASTER_POOL: PoolClass.MASTER, WORKER_POOL: PoolClass.WORKER}
-
-
-def pool_class(pool: str) -> PoolClass:
-    """What kind of pool this is, by its name: only `master` and `worker` are not custom."""
-    return _CLASSES.get(pool, PoolClass.CUSTOM)
+from gitops_mc.core.pools import MASTER_POOL, node_selector, pool_class, selects_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +71,6 @@ def pools_of_node(node: JsonObject, pools: Mapping[str, JsonObject]) -> tuple[st
     return custom or tuple(chosen)
 
 
-def node_selector(pool: JsonObject) -> JsonObject | None:
-    found: JsonObject | None = (pool.get("spec") or {}).get("nodeSelector")
-    return found
-
-
 def _selects(selector: JsonObject | None, labels: Mapping[str, str]) -> bool:
     if not selector or not (selector.get("matchLabels") or selector.get("matchExpressions")):
         return False
@@ -101,12 +87,7 @@ def selected_configs(live: LiveCluster, pool: str) -> tuple[JsonObject, ...]:
     found = live.pools.value.get(pool)
     if found is None:
         return ()
-    selector = (found.get("spec") or {}).get("machineConfigSelector")
-    return tuple(
-        config
-        for _, config in sorted(live.configs.value.items())
-        if matches_selector(selector, labels_of(config))
-    )
+    return tuple(config for _, config in sorted(live.configs.value.items()) if selects_config(found, config))
 
 
 def selector_text(selector: JsonObject | None) -> str:

@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates.catalog import module_config
 from gitops_mc.core.gates.clocks import Counting
-from gitops_mc.core.gates.status import conditions, items, section, text
 from gitops_mc.core.gates.waiting import (
     GateHopeless,
     GateNotKnown,
@@ -37,6 +36,7 @@ from gitops_mc.core.model import (
     name_of,
 )
 from gitops_mc.core.policy import ModuleGatePolicy
+from gitops_mc.core.raw import conditions, items, section, text
 from gitops_mc.core.versions import newer
 
 HOLD = timedelta(seconds=20)

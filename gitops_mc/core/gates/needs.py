@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
-from gitops_mc.core.gates.agreement import Comparison, rendered_body, rendered_name
+from gitops_mc.core.gates.agreement import Comparison, rendered_body
 from gitops_mc.core.gates.attribution import degraded_conditions
 from gitops_mc.core.gates.membership import nodes_in_pools
 from gitops_mc.core.gates.nodes import DEGRADED, read_node
@@ -15,6 +15,7 @@ from gitops_mc.core.gates.pool_view import view_pool
 from gitops_mc.core.gates.readings import Agreement
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown
+from gitops_mc.core.pools import rendered_name
 
 
 class NodeNeed(Enum):

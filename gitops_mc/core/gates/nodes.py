@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gitops_mc.core.gates.readings import NodeTrouble
-from gitops_mc.core.gates.status import condition, items, section, text
 from gitops_mc.core.model import JsonObject, annotations_of, name_of
+from gitops_mc.core.raw import condition, items, section, text
 
 NODE_PREFIX = "machineconfiguration.alauda.io"
 CURRENT_CONFIG = f"{NODE_PREFIX}/currentConfig"

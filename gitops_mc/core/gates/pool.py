@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitops_mc.core.gates.agreement import compare_pool, rendered_name
+from gitops_mc.core.gates.agreement import compare_pool
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions, terminal_of
 from gitops_mc.core.gates.nodes import DEGRADED, draining, trouble, unfinished
 from gitops_mc.core.gates.pool_checks import FIRM, MACHINES, lacking, mismatches, node_by_node, paused_by
@@ -28,6 +28,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Unknown
 from gitops_mc.core.policy import PoolGatePolicy
+from gitops_mc.core.pools import rendered_name
 
 
 def read_pool(

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gitops_mc.core.gates.agreement import rendered_name, status_name
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
 from gitops_mc.core.gates.membership import (
-    WORKER_POOL,
-    node_selector,
     selected_configs,
     selector_text,
 )
 from gitops_mc.core.gates.nodes import DEGRADED, unfinished
 from gitops_mc.core.gates.pool_view import PoolView
 from gitops_mc.core.gates.readings import Agreement, Paused
-from gitops_mc.core.gates.status import condition, conditions, count, lag
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
     BRACKET_ANNOTATION,
@@ -29,6 +25,8 @@ from gitops_mc.core.model import (
     Unknown,
     annotations_of,
 )
+from gitops_mc.core.pools import WORKER_POOL, node_selector, rendered_name, status_name
+from gitops_mc.core.raw import condition, conditions, count, lag
 
 _NAMES_SHOWN = 5
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from gitops_mc.core.gates.agreement import Comparison
 from gitops_mc.core.gates.membership import Membership, nodes_in_pools
 from gitops_mc.core.gates.nodes import NodeState, read_node
-from gitops_mc.core.gates.status import count, section
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown, digest_of, name_of
+from gitops_mc.core.pools import max_unavailable, rendered_name, status_name
+from gitops_mc.core.raw import count, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +67,6 @@ def view_pool(
     )
 
 
-def max_unavailable(pool: JsonObject, machines: int) -> int:
-    """How many nodes may be unavailable at once: default 1, 0 means 1, a percentage is rounded down to at least 1."""
-    written = section(pool, "spec").get("maxUnavailable")
-    if isinstance(written, str):
-        digits = written.strip().removesuffix("%")
-        number = int(digits) if digits.isdecimal() else 1
-        return max(1, machines * number // 100 if written.strip().endswith("%") else number)
-    return max(1, written) if isinstance(written, int) else 1
-
-
 def capacity_left(view: PoolView) -> int:
     """How many nodes may still become unavailable, never below 0. Nodes count as unavailable for whatever reason."""
     if view.membership is not None:
@@ -98,8 +89,8 @@ def progress_of(view: PoolView) -> str:
     status = view.status
     pool = digest_of(
         [
-            section(view.spec, "configuration").get("name"),
-            section(status, "configuration").get("name"),
+            rendered_name(view.body),
+            status_name(view.body),
             status.get("observedGeneration"),
             *(status.get(key) for key in sorted(status) if key.endswith("achineCount")),
         ]

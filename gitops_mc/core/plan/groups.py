@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitops_mc.core.diff import Change, Create, Delete
-from gitops_mc.core.gates.membership import pool_class
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import JsonObject, Kind, Unknown
+from gitops_mc.core.model import Kind, Unknown
 from gitops_mc.core.plan.world import World
 from gitops_mc.core.policy import PoolClass
+from gitops_mc.core.pools import node_selector, pool_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def _moved_nodes(
         c.key.name
         for c in changes
         if c.key.kind is Kind.MACHINE_CONFIG_POOL
-        and _node_selector(before, c.key.name) != _node_selector(after, c.key.name)
+        and node_selector(before.pools.get(c.key.name, {})) != node_selector(after.pools.get(c.key.name, {}))
     )
     if not reselected:
         return
@@ -71,11 +71,6 @@ def _moved_nodes(
         here, there = frozenset(before.pools_of(node)), frozenset(after.pools_of(node))
         if here != there:
             yield here | there
-
-
-def _node_selector(world: World, pool: str) -> JsonObject | None:
-    found: JsonObject | None = (world.pools.get(pool, {}).get("spec") or {}).get("nodeSelector")
-    return found
 
 
 def _joined(sets: Iterable[frozenset[str]]) -> list[frozenset[str]]:

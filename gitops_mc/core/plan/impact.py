@@ -8,20 +8,18 @@ from datetime import timedelta
 
 from gitops_mc.core.diff import Change, Delete
 from gitops_mc.core.disruption import (
-    Disruption,
     Policy,
     disruption_of,
     estimate,
-    max_unavailable_nodes,
     policy_of,
 )
+from gitops_mc.core.gates.nodes import CURRENT_CONFIG
 from gitops_mc.core.ignition import Effective, MergeOrder, effective_of, entries_changed, with_operator_files
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Kind, Unknown, annotations_of
 from gitops_mc.core.plan.steps import NodeImpact, PoolImpact
 from gitops_mc.core.plan.world import World
-
-CURRENT_CONFIG = "machineconfiguration.alauda.io/currentConfig"
+from gitops_mc.core.pools import max_unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +49,15 @@ def impacts(pools: Sequence[str], scene: Scene) -> tuple[PoolImpact, ...]:
 def _pool_impact(pool: str, scene: Scene) -> PoolImpact:
     now, then = scene.before.effective(pool, scene.order), scene.after.effective(pool, scene.order)
     nodes = tuple(_node_impacts(pool, now, then, scene))
-    limit = (scene.after.pools[pool].get("spec") or {}).get("maxUnavailable")
     count = sum(n.count for n in nodes)
+    at_once = max_unavailable(scene.after.pools[pool], count)
     return PoolImpact(
         pool=pool,
         changes=entries_changed(now, then),
         nodes=nodes,
-        max_unavailable=max_unavailable_nodes(limit, count),
+        max_unavailable=at_once,
         estimate=max(
-            (estimate(count, limit, scene.per_node, n.disruption) for n in nodes), default=timedelta(0)
+            (estimate(count, at_once, scene.per_node, n.disruption) for n in nodes), default=timedelta(0)
         ),
     )
 
@@ -94,8 +92,3 @@ def policy_after(live: LiveCluster, changes: Sequence[Change]) -> Policy:
         None,
     )
     return policy_of(found.get("cluster"), desired)
-
-
-def is_quiet(disruption: Disruption) -> bool:
-    """Whether no pod notices it."""
-    return not (disruption.reboot or disruption.drain)

@@ -15,11 +15,10 @@ from gitops_mc.core.model import (
     JsonObject,
     Kind,
     Unknown,
-    labels_of,
-    matches_selector,
     metadata,
     name_of,
 )
+from gitops_mc.core.pools import selects_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +33,14 @@ class World:
         found = self.pools.get(pool)
         if found is None:
             return ()
-        selector = (found.get("spec") or {}).get("machineConfigSelector")
-        return tuple(c for _, c in sorted(self.configs.items()) if matches_selector(selector, labels_of(c)))
+        return tuple(config for _, config in sorted(self.configs.items()) if selects_config(found, config))
 
     def selecting(self, config: str) -> frozenset[str]:
         """Pools that select a config."""
         found = self.configs.get(config)
         if found is None:
             return frozenset()
-        labels = labels_of(found)
-        return frozenset(
-            name
-            for name, pool in self.pools.items()
-            if matches_selector((pool.get("spec") or {}).get("machineConfigSelector"), labels)
-        )
+        return frozenset(name for name, pool in self.pools.items() if selects_config(pool, found))
 
     def effective(self, pool: str, order: MergeOrder) -> Effective:
         return merge(self.selected(pool), order)

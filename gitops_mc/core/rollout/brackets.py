@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from gitops_mc.core.gates import rendered_name
 from gitops_mc.core.model import (
     BRACKET_ANNOTATION,
     FIELD_MANAGER,
@@ -22,6 +21,7 @@ from gitops_mc.core.model import (
     name_of,
     resource_version,
 )
+from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.rollout.moves import PoolPatch
 
 _PATH = "/metadata/annotations/" + BRACKET_ANNOTATION.replace("~", "~0").replace("/", "~1")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gitops_mc.core.diff import Adopt, Change, Create, Delete, Update
-from gitops_mc.core.gates import Agreement, Settled, Unsettled, rendered_name
+from gitops_mc.core.gates import Agreement, Settled, Unsettled
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
@@ -23,6 +23,7 @@ from gitops_mc.core.model import (
     Verdict,
 )
 from gitops_mc.core.plan import ClusterPlan, Step, StepKind, machine_modules
+from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.rollout.brackets import (
     closing,
     freed_by_git,

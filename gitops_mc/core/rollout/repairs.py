@@ -18,6 +18,7 @@ from gitops_mc.core.model import (
     labels_of,
     matches_selector,
 )
+from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure
 
 DESIRED_CONFIG = "machineconfiguration.alauda.io/desiredConfig"
@@ -87,7 +88,7 @@ def repair_not_reached(live: LiveCluster, pool: str, reading: PoolReading) -> bo
     body = _live_pool(live, pool)
     if body is None or isinstance(live.nodes, Unknown):
         return False
-    newest = ((body.get("spec") or {}).get("configuration") or {}).get("name", "")
+    newest = rendered_name(body)
     faults = [n.node for n in reading.terminal.nodes]
     nodes: Mapping[str, JsonObject] = live.nodes.value
     return bool(faults) and all(

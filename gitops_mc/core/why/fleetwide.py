@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitops_mc.core.model import Kind, Manifest, Severity, Unknown, labels_of, matches_selector
+from gitops_mc.core.model import Kind, Manifest, Severity, Unknown
+from gitops_mc.core.pools import selects_config
 from gitops_mc.core.rollout.moves import ClusterView, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.waves import lines
 from gitops_mc.core.why.link import Link, Question, Subject
@@ -41,8 +42,7 @@ def _concerns(q: Question, manifest: Manifest) -> bool:
     if manifest.key.kind is Kind.MACHINE_CONFIG_POOL:
         return manifest.key.name == q.pool
     pools = {} if isinstance(q.cluster.pools, Unknown) else q.cluster.pools.value
-    selector = ((pools.get(q.pool) or {}).get("spec") or {}).get("machineConfigSelector")
-    return manifest.key.kind is Kind.MACHINE_CONFIG and matches_selector(selector, labels_of(manifest.body))
+    return manifest.key.kind is Kind.MACHINE_CONFIG and selects_config(pools.get(q.pool) or {}, manifest.body)
 
 
 def wave(q: Question) -> Iterator[Link]:
