@@ -1,0 +1,283 @@
+"""Plays a script: the whole engine and a whole fleet on virtual time, and what was read and written, call by call."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+
+from gitops_mc.app.executor import Executor, Look, Pace
+from gitops_mc.app.ports import Request, Response, Transport
+from gitops_mc.core.errors import UnreachableError
+from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of
+from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
+from gitops_mc.sandbox.apiserver import AcceptedWrite
+from gitops_mc.sandbox.faults import FaultBoard, FaultId
+from tests.scenarios.crashes import Counted, Killed
+from tests.scenarios.drawn import MARKER, TROUBLED, Deed, HandAct, Kill, Script
+from tests.scenarios.rollout_world import RolloutWorld
+
+POOLS = "/machineconfigpools"
+FAST, SLOW = Pace(every=timedelta(seconds=15)), Pace(every=timedelta(seconds=60))
+PATIENCE = 8
+"""Passes without a write after which the simulation looks only once a minute."""
+LIMIT = timedelta(hours=24)
+"""After the last fault: how long it may take until the rollout is at an end."""
+CUSTOM_LABEL = "node-role.kubernetes.io/gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A look at a cluster's pools; `seq`: the last write its server had accepted by then."""
+
+    at: datetime
+    seq: int
+    answered: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OurWrite:
+    """A write of ours that a server accepted, and what it was decided on."""
+
+    cluster: str
+    """The cluster it is for: a ModuleInfo stands on global and is for another."""
+    server: str
+    write: AcceptedWrite
+    read: int
+    """Index of the last look at that cluster before it."""
+    look: int
+    """Index of the pass that decided it."""
+
+
+@dataclass
+class Recorder:
+    """A transport that notes looks and accepted writes."""
+
+    inner: Transport
+    simulation: Simulation
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        try:
+            response = self.inner.send(cluster, request, timeout=timeout)
+        except UnreachableError:
+            self._note(cluster, request, answered=False)
+            raise
+        finally:
+            if request.method != "GET":
+                self.simulation.note_writes(cluster)
+        self._note(cluster, request, answered=response.status in {200, 404})
+        return response
+
+    def _note(self, cluster: str, request: Request, *, answered: bool) -> None:
+        if request.method == "GET" and request.path.endswith(POOLS):
+            seq = len(self.simulation.world.fleet.servers[cluster].writes)
+            self.simulation.reads[cluster].append(Read(self.simulation.world.clock.now(), seq, answered))
+
+
+@dataclass
+class Simulation:
+    """One seed, played to its end."""
+
+    script: Script
+    reads: dict[str, list[Read]] = field(default_factory=lambda: defaultdict(list))
+    ours: list[OurWrite] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    heads: list[Fleet] = field(default_factory=list)
+    """What Git said at each pass."""
+    known: list[dict[str, int]] = field(default_factory=list)
+    """At each pass, the index of the last look at each cluster; -1: none."""
+    outlook: Outlook | None = None
+    settled: bool = True
+    """Whether it came to an end by itself within the limit."""
+
+    def __post_init__(self) -> None:
+        script = self.script
+        world = RolloutWorld(
+            spec=script.spec, files=dict(script.pushes[0].files), faults=FaultBoard(), seed=script.seed
+        )
+        self.world = world
+        self._seen = {name: len(s.writes) for name, s in world.fleet.servers.items()}
+        self._known: dict[str, str] = {}
+        world.faults.set(FaultId.NODE_DEGRADED, marker=MARKER)
+        self._head = world.git("0")
+        for cluster, node in script.labelled:
+            world.fleet.person(cluster).label_node(node, **{CUSTOM_LABEL: ""})
+        world.clock.wait_for(120)
+        self.start = world.clock.now()
+        self._plan_events()
+        self._kills = list(script.kills)
+        self._quiet = 0
+
+    # ------------------------------------------------------------------------------------------------------- planning
+
+    def _plan_events(self) -> None:
+        world, script = self.world, self.script
+        for number, push in enumerate(script.pushes[1:], 1):
+            self._at(push.at, partial(self._push, number, dict(push.files)))
+        for act in script.hands:
+            self._at(act.at, partial(self._do, act))
+        for t in script.troubles:
+            world.faults.set(
+                t.kind, cluster=t.cluster, start=self._time(t.at), end=self._time(t.end), **dict(t.parameters)
+            )
+        times = [*(p.at for p in script.pushes), *(a.at for a in script.hands)]
+        times += [x for t in script.troubles for x in (t.at, t.end)]
+        self._events = sorted(self._time(x) for x in times)
+        self.calm = max(self._time(TROUBLED.total_seconds()), self._events[-1])
+
+    def _time(self, seconds: float) -> datetime:
+        return self.start + timedelta(seconds=seconds)
+
+    def _at(self, seconds: float, act: Callable[[], object]) -> None:
+        self.world.fleet.at(self._time(seconds), act)
+
+    def _push(self, number: int, files: dict[str, str]) -> None:
+        self.world.files = files
+        self._head = self.world.git(str(number))
+
+    def _do(self, act: HandAct) -> None:
+        person = self.world.fleet.person(act.cluster)
+        match act.deed:
+            case Deed.CORDON:
+                person.cordon(act.subject)
+            case Deed.UNCORDON:
+                person.uncordon(act.subject)
+            case Deed.PAUSE | Deed.UNPAUSE:
+                if person.get("machineconfigpools", act.subject) is not None:
+                    (person.pause if act.deed is Deed.PAUSE else person.unpause)(act.subject)
+            case Deed.LABEL:
+                person.label_node(act.subject, **{CUSTOM_LABEL: ""})
+            case Deed.UNLABEL:
+                person.label_node(act.subject, **{CUSTOM_LABEL: None})
+            case Deed.EDIT:
+                ours = [c for c in person.list_all("machineconfigs") if c["metadata"]["name"][0] in "567"]
+                if ours:
+                    name = ours[0]["metadata"]["name"]
+                    person.edit("machineconfigs", name, {"spec": {"kernelArguments": ["debug"]}})
+
+    # -------------------------------------------------------------------------------------------------------- playing
+
+    def play(self) -> Simulation:
+        """From the first commit to the end: done, halted, held, or the time is over."""
+        deadline = self.calm + LIMIT
+        again = 2
+        while True:
+            kill = self._kills.pop(0) if self._kills else None
+            self.world.wrap = partial(self._counted, kill)
+            try:
+                self.outlook = self._process(self.world.executor(), deadline)
+            except Killed:
+                assert kill is not None
+                self.world.clock.wait_for(kill.away)
+                continue
+            now = self.world.clock.now()
+            if now >= deadline:
+                self.settled = isinstance(self.outlook, Done | Hold | Halted)
+                return self
+            later = [e for e in self._events if e > now]
+            if later:
+                self.world.clock.wait(later[0] + timedelta(seconds=3))
+            elif isinstance(self.outlook, Done) or not again:
+                return self
+            else:  # somebody comes back later: what needed only time has had it
+                again -= 1
+                self.world.clock.wait_for(900)
+
+    def _counted(self, kill: Kill | None, transport: Transport) -> Transport:
+        counted = Counted(transport) if kill is None else Counted(transport, kill.calls, kill.moment)
+        return Recorder(counted, self)
+
+    def _process(self, executor: Executor, deadline: datetime) -> Outlook:
+        """One process, over as many commits as come while it runs."""
+        names = frozenset(c.name for c in self.script.spec.clusters)
+        while True:
+            head = self._head
+            executor.pace = FAST
+            self._quiet = 0
+            for look in executor.rollout(head, Acts(approved=names)):
+                self.looks.append(look)
+                self.heads.append(head)
+                self.known.append({name: len(self.reads[name]) - 1 for name in names})
+                outlook = look.decision.outlook
+                if isinstance(outlook, Done | Hold | Halted) or look.at >= deadline:
+                    return outlook
+                if self._head is not head:
+                    break
+                self._quiet = 0 if look.decision.moves else self._quiet + 1
+                executor.pace = FAST if self._quiet < PATIENCE else SLOW
+
+    def rest(self, passes: int) -> None:
+        """A fresh process looks at the same world for a while, and is left."""
+        self.world.wrap = lambda transport: Recorder(transport, self)
+        executor = self.world.executor()
+        names = frozenset(c.name for c in self.script.spec.clusters)
+        for number, look in enumerate(executor.rollout(self._head, Acts(approved=names))):
+            self.looks.append(look)
+            self.heads.append(self._head)
+            self.known.append({name: len(self.reads[name]) - 1 for name in names})
+            if number == passes:
+                return
+
+    def state(self) -> dict[str, JsonObject]:
+        """What stands in the clusters, without what servers and operators make."""
+        found: dict[str, JsonObject] = {}
+        for cluster in sorted(c.name for c in self.script.spec.clusters):
+            person = self.world.fleet.person(cluster)
+            for resource in ("machineconfigs", "machineconfigpools", "machineconfigurations"):
+                for body in person.list_all(resource):
+                    if body["metadata"]["name"].startswith("rendered-"):
+                        continue
+                    spec = {k: v for k, v in body["spec"].items() if k != "configuration"}
+                    marks = {k: body["metadata"].get(k) for k in ("labels", "annotations")}
+                    found[f"{cluster}/{resource}/{body['metadata']['name']}"] = {"spec": spec, **marks}
+        return found
+
+    # ---------------------------------------------------------------------------------------------------------- noting
+
+    def note_writes(self, server: str) -> None:
+        api = self.world.fleet.servers[server]
+        fresh = api.writes_after(self._seen[server])
+        self._seen[server] += len(fresh)
+        for write in fresh:
+            if write.user != "gitops-mc":
+                continue
+            cluster = server
+            if server == GLOBAL_CLUSTER and write.resource.startswith("moduleinfoes"):
+                body = write.after or write.before or {}
+                cluster = labels_of(body).get(CLUSTER_LABEL, self._known.get(write.name, server))
+                self._known[write.name] = cluster
+            self.ours.append(
+                OurWrite(cluster, server, write, len(self.reads[cluster]) - 1, len(self.looks) - 1)
+            )
+
+    # --------------------------------------------------------------------------------------------------------- telling
+
+    def story(self) -> str:
+        """Everything the seed decided and what was written, for a failure's message."""
+        s = self.script
+        lines = [
+            f"seed {s.seed}: GITOPS_MC_SEED={s.seed} .venv/bin/pytest -n0 -m '' tests/scenarios/test_invariants.py -k alone",
+            f"clusters: {', '.join(f'{c.name}({c.workers}w)' for c in s.spec.clusters)}; labelled {s.labelled}",
+            s.pushes[0].files["fleet.yaml"],
+        ]
+        happened = [(self._time(p.at), f"commit {n}: {p.note}") for n, p in enumerate(s.pushes)]
+        happened += [(self._time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in s.hands]
+        for t in s.troubles:
+            told = f"{t.kind} on {t.cluster} {dict(t.parameters)}"
+            happened += [(self._time(t.at), told), (self._time(t.end), f"end of {told}")]
+        happened += [
+            (
+                o.write.time,
+                f"    {o.cluster} {o.write.verb} {o.write.resource.partition('.')[0]} {o.write.name}",
+            )
+            for o in self.ours
+        ]
+        lines += [
+            f"{(at - self.start).total_seconds():8.0f} {what}"
+            for at, what in sorted(happened, key=lambda x: x[0])
+        ]
+        lines += [f"kills: {s.kills}", f"outlook: {self.outlook}"]
+        return "\n".join(lines)

@@ -1,0 +1,92 @@
+"""The invariants of a rollout hold for every seed: whatever is committed, breaks, is done by hand, or is killed.
+
+`GITOPS_MC_SEEDS` asks for more seeds (with `-m slow`), `GITOPS_MC_SEED` for one alone.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+
+from gitops_mc.core.rollout.memory import from_json, to_json
+from gitops_mc.core.rollout.moves import Done
+from tests.scenarios.crashes import Moment
+from tests.scenarios.drawn import Kill, Script, draw_script
+from tests.scenarios.invariants import Checks
+from tests.scenarios.simulation import Simulation
+
+QUICK_SEEDS = 100
+BATCH = 10
+SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "1000"))
+
+
+def check(seed: int) -> None:
+    simulation = Simulation(draw_script(seed)).play()
+    Checks(simulation).everything()
+    nothing_more_is_written(simulation)
+
+
+def nothing_more_is_written(simulation: Simulation) -> None:
+    """Another process, with the memory written and read once more, finds nothing to do in clusters that have passed."""
+    memory = simulation.world.memory()
+    assert from_json(to_json(memory)) == memory, simulation.story()
+    before = len(simulation.ours)
+    simulation.rest(passes=8)
+    again = [w for w in simulation.ours[before:] if memory.cluster(w.cluster).out]
+    assert not again, f"10: {again[0].write.name} was written again\n{simulation.story()}"
+
+
+@pytest.mark.parametrize("first", range(0, QUICK_SEEDS, BATCH))
+def test_the_invariants_hold(first: int) -> None:
+    for seed in range(first, first + BATCH):
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(QUICK_SEEDS, QUICK_SEEDS + SEEDS, 50))
+def test_the_invariants_hold_for_many_more_seeds(first: int) -> None:
+    for seed in range(first, first + 50):
+        check(seed)
+
+
+@pytest.mark.slow
+def test_one_seed_alone() -> None:
+    check(int(os.environ.get("GITOPS_MC_SEED", "0")))
+
+
+def test_a_seed_decides_everything() -> None:
+    one, two = (Simulation(draw_script(7)).play() for _ in range(2))
+    assert one.story() == two.story()
+
+
+# ------------------------------------------------------------------------------------------------------------- crashes
+
+
+def calm_script(seed: int, kills: tuple[Kill, ...]) -> Script:
+    """The commits of a seed, each given the time it needs, and nobody else about."""
+    script = draw_script(seed)
+    pushes = tuple(p for p in script.pushes if p.note != "typo")
+    calm = tuple(type(p)(3600.0 * n, p.files, p.note) for n, p in enumerate(pushes))
+    return Script(seed, script.spec, script.labelled, calm, kills=kills)
+
+
+def kills_of(seed: int) -> tuple[Kill, ...]:
+    draw = random.Random(f"kills/{seed}")
+    moments = list(Moment)
+    return tuple(
+        Kill(draw.randint(1, 150), draw.choice(moments), draw.choice([1.0, 30.0])) for _ in range(12)
+    )
+
+
+@pytest.mark.parametrize("seed", range(1000, 1006))
+def test_killed_at_random_calls_it_ends_the_same_and_no_node_reboots_more_often(seed: int) -> None:
+    undisturbed = Simulation(calm_script(seed, ())).play()
+    killed = Simulation(calm_script(seed, kills_of(seed))).play()
+    assert killed.state() == undisturbed.state(), f"6: another end\n{killed.story()}"
+    assert type(killed.outlook) is type(undisturbed.outlook), killed.story()
+    if isinstance(undisturbed.outlook, Done):
+        ours, theirs = undisturbed.world.fleet.reboots(), killed.world.fleet.reboots()
+        more = {node: (ours[node], n) for node, n in theirs.items() if n > ours[node]}
+        assert not more, f"6: more reboots {more}\n{killed.story()}"

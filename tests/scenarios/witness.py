@@ -1,0 +1,103 @@
+"""What an API server's own log says: the objects as they stood at any write, and whether a pool was settled then.
+
+Written apart from the product's gates: from the nodes and the rendered config up, with the sandbox's own merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gitops_mc.core.model import JsonObject, annotations_of, labels_of, matches_selector, name_of
+from gitops_mc.sandbox.apiserver import AcceptedWrite
+from gitops_mc.sandbox.operator.merging import MergeOrder, merge_specs, ordered
+from gitops_mc.sandbox.operator.pools import NodeView, assign, view
+from gitops_mc.sandbox.operator.rendering import selected
+
+BRACKET = "gitops-mc.io/bracket"
+Objects = Mapping[str, JsonObject]
+
+
+class Standing:
+    """The objects of one server, moved forward write by write."""
+
+    def __init__(self, writes: tuple[AcceptedWrite, ...], order: MergeOrder) -> None:
+        self._writes = writes
+        self._order = order
+        self._seq = 0
+        self._objects: dict[str, dict[str, JsonObject]] = {}
+        self._merged: dict[tuple[str, ...], JsonObject] = {}
+
+    def forward(self, seq: int) -> None:
+        """To just after the write `seq`. Never backwards."""
+        assert seq >= self._seq
+        for write in self._writes[self._seq : seq]:
+            kind = self._objects.setdefault(write.resource.partition(".")[0], {})
+            if write.after is None:
+                kind.pop(write.name, None)
+            else:
+                kind[write.name] = write.after
+        self._seq = seq
+
+    def of(self, resource: str) -> Objects:
+        return self._objects.get(resource, {})
+
+    def configs(self) -> Iterator[JsonObject]:
+        return (c for name, c in self.of("machineconfigs").items() if not name.startswith("rendered-"))
+
+    def nodes(self) -> list[NodeView]:
+        return [view(n) for n in self.of("nodes").values()]
+
+    def unsettled(self, pool: str) -> str:
+        """Why a pool is not settled, or empty."""
+        body = self.of("machineconfigpools")[pool]
+        spec, status = body["spec"], body.get("status") or {}
+        name = (spec.get("configuration") or {}).get("name", "")
+        rendered = self.of("machineconfigs").get(name)
+        if rendered is None:
+            return "nothing is rendered"
+        if spec.get("paused"):
+            return "paused"
+        if self._merge(body) != rendered["spec"]:
+            return f"{name} is not the merge of the live configs"
+        if status.get("observedGeneration", 0) < body["metadata"]["generation"]:
+            return "the operator has not seen it"
+        conditions = {c["type"]: c["status"] for c in status.get("conditions") or ()}
+        if conditions.get("Updated") != "True" or "True" in {
+            v for k, v in conditions.items() if k.endswith("Degraded")
+        }:
+            return f"conditions {conditions}"
+        members = assign(self.nodes(), self.of("machineconfigpools").values()).by_pool[pool]
+        late = [n.name for n in members if not (n.updated_to(name) and n.available)]
+        return f"nodes {', '.join(late)}" if late else ""
+
+    def _merge(self, pool: JsonObject) -> JsonObject:
+        sources = selected(pool, self.configs())
+        key = (name_of(pool), *(f"{name_of(c)}@{c['metadata']['resourceVersion']}" for c in sources))
+        if key not in self._merged:
+            self._merged[key] = merge_specs(c.get("spec") or {} for c in ordered(sources, self._order))
+        return self._merged[key]
+
+    def touched(self, write: AcceptedWrite) -> set[str]:
+        """The pools, of those that stand now, that a write for this cluster may set in motion."""
+        pools = self.of("machineconfigpools")
+        kind = write.resource.partition(".")[0]
+        bodies = [b for b in (write.before, write.after) if b is not None]
+        if kind == "machineconfigs":
+            return {
+                name
+                for name, p in pools.items()
+                if any(matches_selector(p["spec"].get("machineConfigSelector"), labels_of(b)) for b in bodies)
+            }
+        if kind == "machineconfigpools":
+            return {write.name} & pools.keys()
+        if kind == "machineconfigurations":
+            return set(pools)
+        return set(pools) if any("machine-config" in labels_of(b).values() for b in bodies) else set()
+
+    def marked(self, pool: str) -> bool:
+        """Whether a step of ours is open on it."""
+        return BRACKET in annotations_of(self.of("machineconfigpools")[pool])
+
+    def disrupted(self) -> bool:
+        """Whether a node is down on its way from one config to another."""
+        return any(n.current != n.desired and not n.available for n in self.nodes())
