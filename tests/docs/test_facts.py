@@ -78,3 +78,10 @@ def test_there_are_as_many_rules_as_the_changelog_claims() -> None:
     problems = re.findall(r"^\| `", reading, flags=re.MULTILINE)
     assert "more than a hundred rules" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert len(problems) + len(RULES) > 100
+
+
+def test_every_place_in_the_code_that_the_architecture_names_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = re.findall(r"`((?:core|app|adapters|sandbox|cli)/[a-z_/.]+)`", text)
+    assert len(named) > 5
+    assert [path for path in named if not (ROOT / "gitops_mc" / path).exists()] == []

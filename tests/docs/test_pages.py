@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitops_mc import __version__
-from tests.docs.readme import ROOT
+from tests.docs.readme import PAGES, ROOT
 
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 DECISIONS = sorted((ROOT / "docs" / "adr").glob("[0-9]*.md"))
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from gitops_mc.cli.program import COMMANDS, EPILOG
 from gitops_mc.core.fleetfile import FLEET_FILE
-from tests.docs.readme import README, ROOT, Command, console_blocks, first_difference, section
+from tests.docs.readme import PAGES, ROOT, Command, console_blocks, first_difference, section
 from tests.e2e.demo_world import played
 
 TOUR = "Two minutes"
@@ -43,12 +43,13 @@ def test_every_command_has_a_row() -> None:
     assert rows == set(all_commands())
 
 
-def test_every_option_that_it_names_is_one() -> None:
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_option_that_a_page_names_is_one(page: Path) -> None:
     known = {"--help", "--version", "--debug"}
     for command in COMMANDS:
         inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README.read_text(encoding="utf-8")))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", page.read_text(encoding="utf-8")))
     assert named - known == set()
 
 
