@@ -49,8 +49,10 @@ class Outcome:
     """Refused for good."""
     trouble: str = ""
     """It may go through the next time: changed in between, no answer, asked to slow down."""
-    stale: ResourceKey | None = None
-    """What had changed in between; where that happens on every fresh look, the write itself is wrong."""
+    about: ResourceKey | None = None
+    """What the trouble is with."""
+    stale: bool = False
+    """It had changed in between; where that happens on every fresh look, the write itself is wrong."""
 
     @property
     def stops(self) -> bool:
@@ -77,8 +79,8 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
             api.json_patch(cluster, RESOURCES["MachineConfigPool"], patch.pool, patch.patch)
         except GitopsMcError as error:
             key = ResourceKey(cluster, Kind.MACHINE_CONFIG_POOL, patch.pool)
-            stale = key if isinstance(error, StaleError) else None
-            return Outcome(tuple(done), trouble=f"pool {patch.pool}: {error.message}", stale=stale)
+            told = f"pool {patch.pool}: {error.message}"
+            return Outcome(tuple(done), trouble=told, about=key, stale=isinstance(error, StaleError))
         done.append(Written(cluster, f"pool {patch.pool} {deed}"))
     return Outcome(tuple(done))
 
@@ -103,11 +105,11 @@ def _attempt(write: Change, content: Content, clock: Clock, send: Callable[[], N
     try:
         send()
     except (AlreadyExistsError, StaleError) as error:
-        return Outcome(trouble=error.message, stale=write.key)
+        return Outcome(trouble=error.message, about=write.key, stale=True)
     except _FINAL as error:
         return Outcome(fault=WriteFault(content, write.key, _told(error), clock.now()))
     except GitopsMcError as error:
-        return Outcome(trouble=error.message)
+        return Outcome(trouble=error.message, about=write.key)
     return Outcome()
 
 

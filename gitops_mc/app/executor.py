@@ -33,6 +33,8 @@ from gitops_mc.core.rollout.moves import Apply, Decision, Move
 
 PLATFORM_JOB = "(platform)"
 STALE_LIMIT = 10
+TROUBLE_LIMIT = timedelta(minutes=15)
+"""How long a cluster that answers may let no write through before that is a fault."""
 CLOCKS_SAVED_EVERY = timedelta(seconds=10)
 """What a crash may take from the clocks; everything else is saved at once."""
 ONE_LOOK = timedelta(seconds=20)
@@ -62,6 +64,14 @@ class Look:
     """Writes that did not go through this time."""
     live: Mapping[str, LiveCluster] = field(default_factory=dict)
     """What the decision was made from, by cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Troubled:
+    """Moves in a row that did not go through: how many of the last ones were stale, and since when none has."""
+
+    stale: int
+    since: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +105,8 @@ class Executor:
     _readers: dict[str, ClusterReader] = field(default_factory=dict)
     _faults: dict[str, WriteFault] = field(default_factory=dict)
     _read_at: dict[str, datetime] = field(default_factory=dict)
-    _stale: dict[str, int] = field(default_factory=dict)
-    """By cluster: how many moves in a row were decided on something that had changed."""
+    _troubled: dict[str, Troubled] = field(default_factory=dict)
+    """By cluster: moves in a row that did not go through."""
 
     def memory(self) -> FleetMemory:
         """What is remembered, or first contact."""
@@ -240,17 +250,23 @@ class Executor:
         return outcome
 
     def _bounded(self, cluster: str, outcome: Outcome, content: Content) -> Outcome:
-        """A write that is stale on every fresh look is wrong in itself: the server tells a failed test of a patch from
-        no other patch that does not fit.
+        """Trouble with writes has an end: stale on every fresh look (the server tells a failed test of a patch from no
+        other patch that does not fit), or no success for a long time, is a fault that a human is told of.
         """
-        if outcome.stale is None:
-            self._stale.pop(cluster, None)
+        if outcome.about is None:
+            self._troubled.pop(cluster, None)
             return outcome
-        times = self._stale[cluster] = self._stale.get(cluster, 0) + 1
-        if times < STALE_LIMIT:
+        now = self.clock.now()
+        began = self._troubled.get(cluster, Troubled(0, now))
+        stale = began.stale + 1 if outcome.stale else 0
+        self._troubled[cluster] = Troubled(stale, began.since)
+        if stale >= STALE_LIMIT:
+            reason = f"{outcome.trouble}; {stale} times in a row, each decided on a fresh look"
+        elif now - began.since >= TROUBLE_LIMIT:
+            reason = f"{outcome.trouble}; no write has gone through since {began.since.isoformat(timespec='seconds')}"
+        else:
             return outcome
-        reason = f"{outcome.trouble}; {times} times in a row, each decided on a fresh look"
-        return replace(outcome, fault=WriteFault(content, outcome.stale, reason, self.clock.now()))
+        return replace(outcome, fault=WriteFault(content, outcome.about, reason, now))
 
     def with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
         """The fleet with the contents that clusters still stand at, as far as they can be had."""

@@ -117,5 +117,6 @@ def test_a_patch_decided_on_an_older_pool_does_nothing_and_says_what_was_stale()
     outcome = carry_out(
         client, clock, Unpause("edge", "pools:worker", (PoolPatch("worker", patch),)), CONTENT
     )
-    assert outcome.stale == ResourceKey("edge", Kind.MACHINE_CONFIG_POOL, "worker")
+    assert outcome.stale
+    assert outcome.about == ResourceKey("edge", Kind.MACHINE_CONFIG_POOL, "worker")
     assert client.get("edge", RESOURCES["MachineConfigPool"], "worker")["spec"]["paused"] is True

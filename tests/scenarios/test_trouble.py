@@ -176,3 +176,20 @@ def test_a_deletion_that_is_refused_stays_ours_to_do() -> None:
     world.wrap = lambda transport: transport
     assert isinstance(world.run(), Done)
     assert world.fleet.person("edge-1").get("machineconfigs", "50-worker-f") is None
+
+
+def test_a_server_that_lets_no_write_through_is_a_fault_with_its_own_words_after_a_while() -> None:
+    world = made("edge-1")
+    world.faults.set(
+        FaultId.HTTP_ERROR,
+        cluster="edge-1",
+        status=503,
+        method="PATCH",
+        path="*machineconfigs*",
+        times=10_000,
+    )
+    outlook = world.run(hours=2)
+    assert not isinstance(outlook, Done)
+    assert world.looks[-1].at < world.looks[0].at + timedelta(hours=1)
+    assert "no write has gone through since" in world.view("edge-1").reason
+    assert "503" in world.view("edge-1").reason or "injected" in world.view("edge-1").reason
