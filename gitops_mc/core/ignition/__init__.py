@@ -15,7 +15,7 @@ from gitops_mc.core.ignition.comparing import (
     fitting_orders,
     with_operator_files,
 )
-from gitops_mc.core.ignition.contents import BodyPath, Finding, ReadFile, resolve_contents
+from gitops_mc.core.ignition.contents import BodyPath, ReadFile, resolve_contents
 from gitops_mc.core.ignition.data_urls import (
     MAX_DECODED_BYTES,
     DecodeFault,
@@ -55,7 +55,6 @@ __all__ = [
     "EntryKind",
     "FieldPath",
     "FileEntry",
-    "Finding",
     "KernelArgument",
     "MergeOrder",
     "Mismatch",

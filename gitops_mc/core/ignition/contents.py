@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gitops_mc.core.ignition.data_urls import SourceDecodeError, decode_source, encode_source
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import Finding, JsonObject
 
 BodyPath: TypeAlias = tuple[str | int, ...]
 ReadFile: TypeAlias = Callable[[str], bytes | None]
@@ -17,16 +17,6 @@ CONTENTS_RULE = "ignition-contents"
 LOCAL_RULE = "ignition-local-file"
 COMPRESSION_RULE = "ignition-compression"
 MODE_RULE = "ignition-mode"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something wrong in a body, without a file and line: the caller knows where `path` stands."""
-
-    rule: str
-    path: BodyPath
-    message: str
-    hint: str
 
 
 def resolve_contents(body: JsonObject, read_file: ReadFile) -> tuple[JsonObject, tuple[Finding, ...]]:
@@ -197,7 +187,7 @@ class _Resolver:
         self._find(CONTENTS_RULE, path, f"{' and '.join(words)} stand side by side", "keep one of them")
 
     def _find(self, rule: str, path: BodyPath, message: str, hint: str) -> None:
-        self.findings.append(Finding(rule, path, message, hint))
+        self.findings.append(Finding(path, rule, message, hint))
 
 
 def _json_type(value: Any) -> str:

@@ -118,9 +118,7 @@ def _parsed(document: Document, base: Path, value: JsonObject, flaws: list[Flaw]
     resolved, findings = resolve_contents(body, asked.append)
     if asked:
         return Parsed(kind, body, chunk, base, start, local=True)
-    for found in findings:
-        finding = Finding(found.path, found.rule, found.message, found.hint)
-        flaws.append(flaw_at(chunk, base, finding))
+    flaws.extend(flaw_at(chunk, base, finding) for finding in findings)
     return Parsed(kind, resolved, chunk, base, start)
 
 
