@@ -164,11 +164,15 @@ class Sensitive:
     kernel_arguments: bool = False
 
 
+DEFAULT_FLEET = "default"
+"""The fleet's name where fleet.yaml gives none; any fleet takes such objects over."""
+
+
 @dataclass(frozen=True, slots=True)
 class FleetPolicy:
     """fleet.yaml, read; or the defaults where there is none."""
 
-    name: str = "default"
+    name: str = DEFAULT_FLEET
     """metadata.name: the value of our label on every object we own."""
     cluster_labels: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     shared: tuple[SharedSet, ...] = ()

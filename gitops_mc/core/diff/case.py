@@ -10,9 +10,7 @@ from gitops_mc.core.diff.comparison import Comparison
 from gitops_mc.core.diff.digests import digest_of_leaves
 from gitops_mc.core.diff.paths import in_order_of
 from gitops_mc.core.model import APPLIED_ANNOTATION, JsonObject, Manifest, ResourceKey, annotations_of, uid_of
-
-DEFAULT_FLEET = "default"
-"""The fleet's name where fleet.yaml gives none; any fleet takes such objects over."""
+from gitops_mc.core.policy import DEFAULT_FLEET
 
 
 @dataclass(frozen=True, slots=True)

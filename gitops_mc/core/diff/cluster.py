@@ -21,7 +21,7 @@ from gitops_mc.core.diff.changes import (
     Update,
     Written,
 )
-from gitops_mc.core.diff.gone import Complete, gone_from_git
+from gitops_mc.core.diff.gone import gone_from_git
 from gitops_mc.core.diff.identity import module_of
 from gitops_mc.core.diff.machine import diff_machine_object
 from gitops_mc.core.diff.modules import diff_module
@@ -60,8 +60,9 @@ def diff_cluster(
             findings += diff_module(manifest, found, context)
         else:
             findings.append(diff_machine_object(manifest, found[0] if found else None, context))
+    lacking = _lacking(desired, live, read)
     for key, found in read.unnamed(desired):
-        findings += gone_from_git(key, found, context, _complete(desired, live, read))
+        findings += gone_from_git(key, found, context, lacking)
     return _sorted_out(desired.name, findings)
 
 
@@ -113,17 +114,17 @@ def _facts(live: LiveCluster) -> Mapping[Kind, Fact]:
     return facts
 
 
-def _complete(desired: DesiredCluster, live: LiveCluster, read: _Read) -> Complete:
-    """Whether both sides are known well enough to say that something is gone from Git."""
+def _lacking(desired: DesiredCluster, live: LiveCluster, read: _Read) -> str:
+    """Why the two sides are not known well enough to say that something is gone from Git; empty when they are."""
     if desired.blocked:
-        return Complete("Git has problems for this cluster")
+        return "Git has problems for this cluster"
     if not desired.manifests:
-        return Complete("Git has no manifest for this cluster")
+        return "Git has no manifest for this cluster"
     if read.not_read:
-        return Complete(f"{read.not_read[0].kind.value} was not read: {read.not_read[0].reason}")
+        return f"{read.not_read[0].kind.value} was not read: {read.not_read[0].reason}"
     if live.dark is not None:
-        return Complete(f"the cluster does not answer: {live.dark.reason}")
-    return Complete("")
+        return f"the cluster does not answer: {live.dark.reason}"
+    return ""
 
 
 def _sorted_out(cluster: str, findings: list[object]) -> ClusterDiff:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from gitops_mc.core.diff.case import Fleet
 from gitops_mc.core.diff.changes import Delete, Orphan
@@ -19,9 +18,9 @@ from gitops_mc.core.model import (
     Kind,
     ResourceKey,
     annotations_of,
+    being_deleted,
     is_protected_config,
     labels_of,
-    metadata,
     name_of,
     resource_version,
     uid_of,
@@ -30,20 +29,17 @@ from gitops_mc.core.model import (
 _BUILT_IN_POOLS = ("master", "worker")
 
 
-class Complete(NamedTuple):
-    """Whether Git and the cluster were read completely; empty means yes."""
-
-    lacking: str
-
-
 def gone_from_git(
-    key: ResourceKey, found: tuple[JsonObject, ...], fleet: Fleet, complete: Complete
+    key: ResourceKey, found: tuple[JsonObject, ...], fleet: Fleet, lacking: str
 ) -> Iterator[Orphan | Delete]:
-    """An orphan for each live object that is, or looks, ours, and a Delete beside it where it is a candidate."""
+    """An orphan for each live object that is, or looks, ours, and a Delete beside it where it is a candidate.
+
+    `lacking` is why Git and the cluster are not known well enough to delete anything; empty when they are.
+    """
     for live in found:
         if not _looks_ours(key, live, fleet):
             continue
-        reason = complete.lacking or _kept_because(key, live, found, fleet)
+        reason = lacking or _kept_because(key, live, found, fleet)
         yield Orphan(key, name_of(live), uid_of(live), reason)
         if not reason:
             yield Delete(
@@ -67,7 +63,7 @@ def _looks_ours(key: ResourceKey, live: JsonObject, fleet: Fleet) -> bool:
 
 def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, ...], fleet: Fleet) -> str:
     """Why an object of ours is no candidate for deletion; empty when it is one."""
-    if metadata(live).get("deletionTimestamp"):
+    if being_deleted(live):
         return "it is being deleted already"
     written = fleet.inventory.get(key)
     if written is None:
@@ -88,7 +84,7 @@ def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, .
 
 def _module_kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, ...]) -> str:
     """The platform re-creates a ModuleInfo, so neither uid nor label can be asked for."""
-    if len([instance for instance in found if not metadata(instance).get("deletionTimestamp")]) > 1:
+    if len([instance for instance in found if not being_deleted(instance)]) > 1:
         return "it stands in the cluster more than once"
     if key.name == MACHINE_CONFIG_MODULE and annotations_of(live).get(PRUNE_ANNOTATION) != "confirmed":
         return (

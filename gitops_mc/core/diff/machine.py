@@ -30,6 +30,7 @@ from gitops_mc.core.model import (
     Kind,
     Manifest,
     annotations_of,
+    being_deleted,
     is_protected_config,
     labels_of,
     metadata,
@@ -74,7 +75,7 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
         return _missing(manifest, digest, fleet)
     body = marked_body(manifest, digest, fleet.name, live)
     case = Case(fleet, manifest, live, compare_object(key.kind, body, live), digest)
-    if metadata(live).get("deletionTimestamp"):
+    if being_deleted(live):
         return Refused(
             key,
             RefusalCause.BEING_DELETED,

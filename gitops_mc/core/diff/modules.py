@@ -34,6 +34,7 @@ from gitops_mc.core.model import (
     JsonObject,
     Manifest,
     annotations_of,
+    being_deleted,
     labels_of,
     metadata,
     name_of,
@@ -59,7 +60,7 @@ def diff_module(
     manifest: Manifest, instances: tuple[JsonObject, ...], fleet: Fleet
 ) -> tuple[Create | Adopt | Update | Drift | Refused | Unchanged | NewerLive, ...]:
     """What is to be done, or said, about one ModuleInfo, given all its live instances, those being deleted included."""
-    key, standing = manifest.key, [i for i in instances if not metadata(i).get("deletionTimestamp")]
+    key, standing = manifest.key, [i for i in instances if not being_deleted(i)]
     if len(standing) > 1:
         names = ", ".join(sorted(name_of(instance) for instance in standing))
         return (

@@ -17,9 +17,9 @@ from gitops_mc.core.model import (
     MODULE_LABEL,
     JsonObject,
     Unknown,
+    being_deleted,
     labels_of,
     matches_selector,
-    metadata,
     name_of,
 )
 from gitops_mc.core.raw import items, section, text
@@ -214,5 +214,5 @@ def _installed(live: LiveCluster) -> dict[str, str] | None:
     return {
         labels_of(info).get(MODULE_LABEL, ""): text(section(info, "status"), "version")
         for info in live.modules.value.values()
-        if not metadata(info).get("deletionTimestamp")
+        if not being_deleted(info)
     }

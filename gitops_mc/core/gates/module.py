@@ -31,8 +31,8 @@ from gitops_mc.core.model import (
     Unknown,
     Verdict,
     Waiting,
+    being_deleted,
     labels_of,
-    metadata,
     name_of,
 )
 from gitops_mc.core.policy import ModuleGatePolicy
@@ -67,9 +67,7 @@ def live_modules(live: LiveCluster, module: str) -> tuple[JsonObject, ...]:
     return tuple(
         info
         for _, info in sorted(live.modules.value.items())
-        if labels_of(info).get(MODULE_LABEL) == module
-        and _is_on(info, live.name)
-        and not metadata(info).get("deletionTimestamp")
+        if labels_of(info).get(MODULE_LABEL) == module and _is_on(info, live.name) and not being_deleted(info)
     )
 
 

@@ -40,6 +40,7 @@ from gitops_mc.core.model.names import (
 from gitops_mc.core.model.objects import (
     JsonObject,
     annotations_of,
+    being_deleted,
     canonical_json,
     digest_of,
     is_protected_config,
@@ -112,6 +113,7 @@ __all__ = [
     "Verdict",
     "Waiting",
     "annotations_of",
+    "being_deleted",
     "canonical_json",
     "content_of",
     "digest_of",

@@ -38,6 +38,11 @@ def uid_of(obj: JsonObject) -> str:
     return str(metadata(obj).get("uid", ""))
 
 
+def being_deleted(obj: JsonObject) -> bool:
+    """Whether it was deleted already and only waits for its finalizers."""
+    return bool(metadata(obj).get("deletionTimestamp"))
+
+
 def is_protected_config(name: str) -> bool:
     """Names that belong to the operator: never written, never pruned (ACP docs: base and rendered configs)."""
     return name.startswith(("00-", "rendered-", "render-"))
