@@ -41,9 +41,10 @@ from gitops_mc.core.errors import (
 )
 from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.ending import Outcome, event_of_end, event_of_plan, lines_of_end
+from gitops_mc.core.render.events import Event, changes
 from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.render.plan_text import plan_text
-from gitops_mc.core.render.progress import Event, Progress, changes, progress_of
+from gitops_mc.core.render.progress import Progress, progress_of
 from gitops_mc.core.rollout.ending import Ending
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing, Wait, WaveState

@@ -10,8 +10,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
 from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.render.events import Event
 from gitops_mc.core.render.lines import Line
-from gitops_mc.core.render.progress import Event, Progress, screen
+from gitops_mc.core.render.progress import Progress
+from gitops_mc.core.render.screen import screen
 
 if TYPE_CHECKING:
     from rich.live import Live

@@ -13,8 +13,10 @@ from pathlib import Path
 import pytest
 
 from gitops_mc.app.executor import Look
+from gitops_mc.core.render.events import Event, changes
 from gitops_mc.core.render.lines import text_of
-from gitops_mc.core.render.progress import Event, Progress, changes, progress_of, screen
+from gitops_mc.core.render.progress import Progress, progress_of
+from gitops_mc.core.render.screen import screen
 from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet

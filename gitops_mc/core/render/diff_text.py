@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gitops_mc.core.model import Severity
 from gitops_mc.core.render.differences import ClusterDifference, ObjectDifference
-from gitops_mc.core.render.lines import Line, Tone, count, visible
+from gitops_mc.core.render.lines import Line, Tone, count, one_line
 from gitops_mc.core.render.parts import Part
 from gitops_mc.core.render.problems import problems_text
 
@@ -53,7 +53,7 @@ def _cluster(cluster: ClusterDifference) -> Iterator[Line]:
     found = cluster.preview
     bad = found.desired.blocked or found.unknown or cluster.refused
     tone = Tone.BAD if bad else Tone.WARN if cluster.changes else Tone.GOOD
-    yield Line(_clean(f"{found.name}: {diff_headline(cluster)}"), tone)
+    yield Line(one_line(f"{found.name}: {diff_headline(cluster)}"), tone)
     if found.desired.blocked:
         errors = [p for p in found.desired.problems if p.severity is Severity.ERROR]
         for line in problems_text(errors):
@@ -62,33 +62,33 @@ def _cluster(cluster: ClusterDifference) -> Iterator[Line]:
         yield from _object(difference)
     for orphan in cluster.orphans:
         told = f"  orphan: {orphan.key.kind.value} {orphan.key.name} stays in the cluster: {orphan.reason}"
-        yield Line(_clean(told), Tone.WARN)
+        yield Line(one_line(told), Tone.WARN)
     for newer in cluster.newer:
         told = f"  newer live: module {newer.key.name} runs {newer.live_version}, Git says {newer.desired_version}"
-        yield Line(_clean(told), Tone.WARN)
+        yield Line(one_line(told), Tone.WARN)
     for not_read in cluster.not_read:
-        yield Line(_clean(f"  not read: {not_read.kind.value}: {not_read.reason}"), Tone.BAD)
+        yield Line(one_line(f"  not read: {not_read.kind.value}: {not_read.reason}"), Tone.BAD)
     for refusal in cluster.other_refusals:
-        yield Line(_clean(f"  refused: {refusal}"), Tone.BAD)
+        yield Line(one_line(f"  refused: {refusal}"), Tone.BAD)
 
 
 def _object(difference: ObjectDifference) -> Iterator[Line]:
     key = difference.key
     head = f"  {difference.sign} {difference.what} {key.kind.value} {key.name}"
-    yield Line(_clean(head), _TONES.get(difference.sign, Tone.PLAIN))
+    yield Line(one_line(head), _TONES.get(difference.sign, Tone.PLAIN))
     for note in difference.notes:
-        yield Line(_clean(f"      {note}"), Tone.DIM)
+        yield Line(one_line(f"      {note}"), Tone.DIM)
     for part in difference.parts:
         yield from _part(part)
 
 
 def _part(part: Part) -> Iterator[Line]:
     if len(part.details) == 1 and not part.diff:
-        yield Line(_clean(f"      {part.name} {_verb(part)}{part.details[0]}"))
+        yield Line(one_line(f"      {part.name} {_verb(part)}{part.details[0]}"))
         return
-    yield Line(_clean(f"      {part.name} {part.change.value}"))
+    yield Line(one_line(f"      {part.name} {part.change.value}"))
     for detail in part.details:
-        yield Line(_clean(f"        {detail}"))
+        yield Line(one_line(f"        {detail}"))
     for line in part.diff:
         yield Line(f"        {line}", _DIFF_TONES.get(line[:1], Tone.PLAIN))
 
@@ -96,7 +96,3 @@ def _part(part: Part) -> Iterator[Line]:
 def _verb(part: Part) -> str:
     """What is sensitive says by itself that it changed."""
     return "" if part.sensitive else f"{part.change.value}: "
-
-
-def _clean(text: str) -> str:
-    return visible(text).replace("\n", "\\n")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_mc.core.doctor import Finding, Health
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.render.lines import Line, Tone, count, visible
+from gitops_mc.core.render.lines import Line, Tone, count, one_line
 
 _ORDER = (Health.FAILED, Health.NOT_CHECKED)
 _TONES = {Health.FAILED: Tone.BAD, Health.NOT_CHECKED: Tone.WARN}
@@ -43,9 +43,9 @@ def doctor_text(findings: Findings) -> Iterator[Line]:
         yield Line(f"{name or 'the fleet'}: {_totals(found)}", Tone.BAD if sick else Tone.HEAD)
         for health in _ORDER:
             for finding in (f for f in found if f.health is health):
-                yield Line(_clean(f"  {health.value}: {finding.check}: {finding.told}"), _TONES[health])
+                yield Line(one_line(f"  {health.value}: {finding.check}: {finding.told}"), _TONES[health])
                 if finding.command:
-                    yield Line(_clean(f"      {finding.command}"), Tone.DIM)
+                    yield Line(one_line(f"      {finding.command}"), Tone.DIM)
         well = dict.fromkeys(f.check for f in found if f.health is Health.OK)
         if well:
             yield Line(f"  ok: {', '.join(well)}", Tone.GOOD)
@@ -66,7 +66,3 @@ def _totals(found: Sequence[Finding]) -> str:
 
 def _count(findings: Findings, health: Health) -> int:
     return sum(1 for found in findings.values() for f in found if f.health is health)
-
-
-def _clean(text: str) -> str:
-    return visible(text).replace("\n", "\\n")

@@ -8,9 +8,9 @@ from enum import StrEnum
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.brief import brief
-from gitops_mc.core.render.lines import Line, Tone, count, visible
+from gitops_mc.core.render.events import Event
+from gitops_mc.core.render.lines import Line, Tone, count, one_line
 from gitops_mc.core.render.plan_words import totals
-from gitops_mc.core.render.progress import Event
 from gitops_mc.core.rollout.preview import FleetPreview
 
 
@@ -72,9 +72,7 @@ def lines_of_end(event: Event) -> tuple[Line, ...]:
     """The end for people: what, why, and what to do."""
     fields = event.fields
     found = [event.line()]
-    found += [
-        Line(visible(f"  {brief(reason)}").replace("\n", "\\n"), event.tone) for reason in fields["reasons"]
-    ]
+    found += [Line(one_line(f"  {brief(reason)}"), event.tone) for reason in fields["reasons"]]
     if fields["open_steps"]:
         found.append(Line(f"  {count(len(fields['open_steps']), 'step')} open:", Tone.WARN))
         found += [Line(f"    {step}") for step in fields["open_steps"]]

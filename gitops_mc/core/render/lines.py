@@ -43,6 +43,11 @@ def visible(text: str) -> str:
     return _CONTROL.sub(lambda match: _spelled(match.group()), text)
 
 
+def one_line(text: str) -> str:
+    """As `visible`, line ends included: a reason from a repository or a cluster stays on its line."""
+    return visible(text).replace("\n", "\\n")
+
+
 def _spelled(letter: str) -> str:
     number = ord(letter)
     return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.model import Severity
 from gitops_mc.core.plan import PoolImpact, Step
-from gitops_mc.core.render.lines import Line, Tone, count, visible
+from gitops_mc.core.render.lines import Line, Tone, count, one_line
 from gitops_mc.core.render.plan_words import (
     check_words,
     deed,
@@ -48,7 +48,7 @@ def plan_text(found: FleetPreview) -> Iterator[Line]:
 def cluster_text(cluster: ClusterPreview) -> Iterator[Line]:
     """One cluster: steps, nodes, remarks."""
     yield Line("")
-    yield Line(_clean(f"{cluster.name}: {headline(cluster)}"), _tone(cluster))
+    yield Line(one_line(f"{cluster.name}: {headline(cluster)}"), _tone(cluster))
     if cluster.desired.blocked:
         errors = [p for p in cluster.desired.problems if p.severity is Severity.ERROR]
         for line in problems_text(errors):
@@ -60,7 +60,7 @@ def cluster_text(cluster: ClusterPreview) -> Iterator[Line]:
         for impact in cluster.plan.impacts:
             yield from _impact(impact)
     for word, sentence in remarks(cluster):
-        yield Line(_clean(f"  {word}: {sentence}"), Tone.BAD if word in _ALARMS else Tone.WARN)
+        yield Line(one_line(f"  {word}: {sentence}"), Tone.BAD if word in _ALARMS else Tone.WARN)
 
 
 def _tone(cluster: ClusterPreview) -> Tone:
@@ -70,32 +70,28 @@ def _tone(cluster: ClusterPreview) -> Tone:
 
 
 def _step(number: int, step: Step, cluster: ClusterPreview) -> Iterator[Line]:
-    yield Line(_clean(f"  {number}. {step_title(step)}"))
+    yield Line(one_line(f"  {number}. {step_title(step)}"))
     if bracket := step_bracket(step):
         yield Line(f"       {bracket}", Tone.DIM)
     for write in step.writes:
         told = f"       {sign(write)} {deed(write)} {write.key.kind.value} {write.key.name}"
-        yield Line(_clean(told), _TONES[sign(write)])
+        yield Line(one_line(told), _TONES[sign(write)])
         check = cluster.checks.get((step.id, write.key))
         if words := check_words(check):
             refused = check is not None and check.answer is Answer.REFUSED
-            yield Line(_clean(f"           {words}"), Tone.BAD if refused else Tone.DIM)
-    yield Line(_clean(f"       then waits until {step_gate(step)}"), Tone.DIM)
+            yield Line(one_line(f"           {words}"), Tone.BAD if refused else Tone.DIM)
+    yield Line(one_line(f"       then waits until {step_gate(step)}"), Tone.DIM)
 
 
 def _impact(impact: PoolImpact) -> Iterator[Line]:
     nodes = sum(n.count for n in impact.nodes)
     rolling = f"{count(nodes, 'node')}, {impact.max_unavailable} at a time" if nodes else "no nodes"
     estimate = f", about {duration(impact.estimate)}" if impact.estimate else ""
-    yield Line(_clean(f"  pool {impact.pool}: {rolling}{estimate}"))
+    yield Line(one_line(f"  pool {impact.pool}: {rolling}{estimate}"))
     for change in impact.changes[:_SHOWN_ENTRIES]:
-        yield Line(_clean(f"       {change}"), Tone.DIM)
+        yield Line(one_line(f"       {change}"), Tone.DIM)
     if len(impact.changes) > _SHOWN_ENTRIES:
         yield Line(f"       and {len(impact.changes) - _SHOWN_ENTRIES} more entries", Tone.DIM)
     for node in impact.nodes:
         loud = node.disruption.reboot or node.disruption.drain
-        yield Line(_clean(f"       {node_words(node)}"), Tone.WARN if loud else Tone.PLAIN)
-
-
-def _clean(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+        yield Line(one_line(f"       {node_words(node)}"), Tone.WARN if loud else Tone.PLAIN)

@@ -17,7 +17,7 @@ from gitops_mc.core.model import (
     SharedScope,
     digest_of,
 )
-from gitops_mc.core.render.lines import Line, Tone, count, visible
+from gitops_mc.core.render.lines import Line, Tone, count, one_line
 
 _GITLAB_SEVERITY = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 
@@ -53,9 +53,9 @@ def problems_text(problems: Iterable[Problem]) -> Iterator[Line]:
         tone = Tone.BAD if problem.severity is Severity.ERROR else Tone.WARN
         place = f"{problem.place}: " if problem.place.file else ""
         told = f"{place}{problem.severity.value}: {field}{problem.message} [{problem.rule}] ({problem.scope})"
-        yield Line(_one_line(told), tone)
+        yield Line(one_line(told), tone)
         if problem.hint:
-            yield Line(_one_line(f"    {problem.hint}"), Tone.DIM)
+            yield Line(one_line(f"    {problem.hint}"), Tone.DIM)
 
 
 def problems_json(problems: Sequence[Problem], summary: Summary) -> JsonObject:
@@ -133,10 +133,6 @@ def _sentence(problem: Problem) -> str:
 
 def _below(root: str, file: str) -> str:
     return posixpath.join(root, file) if root and file else file
-
-
-def _one_line(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
 
 
 def _data(text: str) -> str:

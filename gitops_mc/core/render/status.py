@@ -10,7 +10,7 @@ from typing import Any
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, JsonObject, Known, Unknown
 from gitops_mc.core.render.brief import brief
-from gitops_mc.core.render.lines import Line, Tone, visible
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.progress import state_of
 from gitops_mc.core.rollout.acts import findings
@@ -188,7 +188,7 @@ def _at(when: datetime | None) -> str | None:
 def status_text(told: JsonObject, now: datetime) -> Iterator[Line]:
     """The same for people; `told` is what `status_json` gave."""
     for line in _lines(told, now):
-        yield Line(visible(brief(line.text)).replace("\n", "\\n"), line.tone)
+        yield Line(one_line(brief(line.text)), line.tone)
 
 
 def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:

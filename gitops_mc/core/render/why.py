@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.brief import brief
-from gitops_mc.core.render.lines import Line, Tone, visible
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.why import Link, Question, commands
 
@@ -41,18 +41,14 @@ def why_text(question: Question, links: tuple[Link, ...]) -> Iterator[Line]:
     standing = question.view.standing
     good = not blocked and standing in {Standing.PASSED, Standing.READY}
     told = f"{subject}: {standing.value}" + ("" if blocked else "; nothing holds it up")
-    yield Line(_clean(told), Tone.GOOD if good else Tone.BAD if blocked else Tone.HEAD)
+    yield Line(one_line(told), Tone.GOOD if good else Tone.BAD if blocked else Tone.HEAD)
     for link in links:
         mark = ">" if link.blocks else " "
         tone = Tone.WARN if link.blocks else Tone.PLAIN
-        yield Line(_clean(f"{mark} {link.subject.value:<9} {brief(link.told)}"), tone)
+        yield Line(one_line(f"{mark} {link.subject.value:<9} {brief(link.told)}"), tone)
         for place in link.places:
-            yield Line(_clean(f"{_INDENT}{place}"), Tone.DIM)
+            yield Line(one_line(f"{_INDENT}{place}"), Tone.DIM)
     if what := commands(links):
         yield Line("what to do:", Tone.HEAD)
         for command in what:
-            yield Line(_clean(f"    {command}"))
-
-
-def _clean(text: str) -> str:
-    return visible(text).replace("\n", "\\n")
+            yield Line(one_line(f"    {command}"))
