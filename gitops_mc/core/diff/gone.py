@@ -25,8 +25,7 @@ from gitops_mc.core.model import (
     resource_version,
     uid_of,
 )
-
-_BUILT_IN_POOLS = ("master", "worker")
+from gitops_mc.core.pools import BUILT_IN_POOLS
 
 
 def gone_from_git(
@@ -99,7 +98,7 @@ def _protected(key: ResourceKey) -> str:
             return (
                 "a MachineConfiguration is never deleted; keep a manifest without the entries to remove them"
             )
-        case Kind.MACHINE_CONFIG_POOL if key.name in _BUILT_IN_POOLS:
+        case Kind.MACHINE_CONFIG_POOL if key.name in BUILT_IN_POOLS:
             return f"pool {key.name} is never deleted"
         case Kind.MACHINE_CONFIG if is_protected_config(key.name):
             return f"MachineConfig {key.name} belongs to the operator"

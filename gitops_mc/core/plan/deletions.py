@@ -10,18 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gitops_mc.core.diff import Change, Delete, Orphan
+from gitops_mc.core.gates.membership import nodes_in_pools
 from gitops_mc.core.ignition import ChangeKind, Effective, EntryKind, MergeOrder, entries_changed
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
-    MACHINE_CONFIG_MODULE,
     Kind,
     ResourceKey,
     Unknown,
-    is_protected_config,
 )
 from gitops_mc.core.plan.steps import Refusal
 from gitops_mc.core.plan.world import World
 from gitops_mc.core.policy import Prune
+from gitops_mc.core.raw import count, section
 
 _COUNTED = (EntryKind.FILE, EntryKind.UNIT)
 
@@ -61,18 +61,10 @@ def sort_deletions(
 
 
 def _reason_to_keep(change: Delete, created: frozenset[ResourceKey], prune: Prune, live: LiveCluster) -> str:
-    key = change.key
-    if key.kind is Kind.MACHINE_CONFIG and is_protected_config(change.name):
-        return "belongs to the operator"
-    if key.kind is Kind.MACHINE_CONFIG_POOL and key.name in {"master", "worker"}:
-        return "the pools master and worker are never deleted"
-    if key.kind is Kind.MACHINE_CONFIGURATION:
-        return "the MachineConfiguration is shared; only entries of ours are taken out of it"
-    if key.kind is Kind.MODULE_INFO and key.name == MACHINE_CONFIG_MODULE and change.prune != "confirmed":
-        return 'machine-config is removed only after the live object says gitops-mc.io/prune: "confirmed"'
-    if key.kind is Kind.MACHINE_CONFIG_POOL and (reason := _still_used(change, live)):
+    """Why a candidate stays. What is protected for good never was one: the diff sees to that."""
+    if change.key.kind is Kind.MACHINE_CONFIG_POOL and (reason := _still_used(change, live)):
         return reason
-    if key in created:
+    if change.key in created:
         return ""
     if change.prune == "disabled":
         return 'gitops-mc.io/prune: "disabled" stands on the live object'
@@ -80,13 +72,15 @@ def _reason_to_keep(change: Delete, created: frozenset[ResourceKey], prune: Prun
 
 
 def _still_used(change: Delete, live: LiveCluster) -> str:
-    """A pool goes only when it is known to have no nodes."""
-    count = ((change.live.get("status") or {}).get("machineCount")) or 0
-    if count:
-        return f"{count} node(s) are still in it; move them to another pool first"
-    return (
-        "its nodes are not known" if isinstance(live.nodes, Unknown) and "status" not in change.live else ""
-    )
+    """A pool goes only when it is known to have no nodes, by its own count or by the nodes themselves."""
+    counted = count(section(change.live, "status"), "machineCount")
+    membership = nodes_in_pools(live)
+    seen = None
+    if not isinstance(membership, Unknown):
+        seen = sum(change.name in pools for pools in membership.pools.values())
+    if counted or seen:
+        return f"{max(counted or 0, seen or 0)} node(s) are still in it; move them to another pool first"
+    return "its nodes are not known" if counted is None and seen is None else ""
 
 
 def _too_many(deletions: Sequence[Delete], limit: str) -> Refusal:
