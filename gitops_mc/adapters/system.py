@@ -17,16 +17,35 @@ _LOOK_AT_THE_CLOCK = 30.0
 
 
 class SystemClock:
-    """The machine's time. Once `stop` is set `wait` returns at once, for a graceful stop: its caller looks at `stop`."""
+    """The machine's time, but never running back: where that is set back, time goes on from where it was.
 
-    def __init__(self, stop: threading.Event | None = None) -> None:
+    Once `stop` is set `wait` returns at once, for a graceful stop: its caller looks at `stop`.
+    """
+
+    def __init__(
+        self,
+        stop: threading.Event | None = None,
+        *,
+        machine: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._stop = stop or threading.Event()
+        self._machine = machine
+        self._lock = threading.Lock()
+        self._anchor = (machine(), time.monotonic())
 
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        with self._lock:
+            since, begun = self._anchor
+            passed = time.monotonic()
+            steady = since + timedelta(seconds=passed - begun)
+            said = self._machine()
+            if said < steady:
+                return steady
+            self._anchor = (said, passed)
+            return said
 
     def wait(self, until: datetime) -> None:
-        """Until the machine's clock says `until`, but never longer than it is from now: a clock set back holds nobody."""
+        """Until `now` says `until`, but never longer than it is from now."""
         left = (until - self.now()).total_seconds()
         end = time.monotonic() + left
         while left > 0 and not self._stop.wait(min(left, _LOOK_AT_THE_CLOCK)):

@@ -35,6 +35,20 @@ def test_waiting_lasts_until_the_time_asked_for() -> None:
     assert clock.now() >= until
 
 
+def test_a_clock_that_is_set_back_or_forward_never_makes_time_run_back() -> None:
+    """Times that were noted lie in the past for whoever noted them; else all of them would be waited for anew."""
+    set_to = START
+    clock = SystemClock(machine=lambda: set_to)
+    began = clock.now()
+    set_to -= timedelta(hours=6)
+    first, second = clock.now(), clock.now()
+    assert began <= first <= second < began + timedelta(seconds=SOON)
+    clock.wait(second + timedelta(milliseconds=20))
+    assert second + timedelta(milliseconds=20) <= clock.now() < began + timedelta(seconds=SOON)
+    set_to = START + timedelta(days=1)
+    assert clock.now() == set_to
+
+
 def test_a_time_that_has_passed_is_not_waited_for() -> None:
     began = time.monotonic()
     SystemClock().wait(START - timedelta(days=1))

@@ -30,6 +30,7 @@ from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, Wa
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.repairs import pool_subject
+from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed
 from gitops_mc.core.rollout.waves import Budget, Line, lines, look, not_reread, remembered
 
@@ -79,8 +80,12 @@ def next_moves(
 
 
 def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
-    if memory.clock is None or now - memory.clock <= UNWATCHED:
+    if memory.clock is None:
         return replace(memory, clock=now)
+    before, memory = memory.clock, not_in_the_future(memory, now)
+    if abs(now - before) <= UNWATCHED:
+        return replace(memory, clock=now)
+    missed = max(timedelta(0), now - before)
     clusters = {
         name: replace(
             m,
@@ -90,7 +95,7 @@ def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
         for name, m in memory.clusters.items()
     }
     waves = {
-        name: w if w.soak_since is None else replace(w, soak_since=w.soak_since + (now - memory.clock))
+        name: w if w.soak_since is None else replace(w, soak_since=w.soak_since + missed)
         for name, w in memory.waves.items()
     }
     return replace(memory, clusters=clusters, waves=waves, clock=now)
