@@ -14,7 +14,7 @@ from enum import Enum
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.ports import Clock
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, UnauthorizedError
-from gitops_mc.core.gates import NodeNeed, needs_for_pools
+from gitops_mc.core.gates import NodeNeed, needs_for_pools, read_node
 from gitops_mc.core.gates.components import COMPONENT_NAMESPACE, CONTROLLER, DAEMON
 from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unread
 from gitops_mc.core.model import (
@@ -280,6 +280,5 @@ def _of_nodes(live: LiveCluster) -> frozenset[str]:
     """Rendered configs that nodes stand at or are moved to."""
     if isinstance(live.nodes, Unknown):
         return frozenset()
-    keys = ("machineconfiguration.alauda.io/currentConfig", "machineconfiguration.alauda.io/desiredConfig")
-    found = {(metadata(n).get("annotations") or {}).get(k) for n in live.nodes.value.values() for k in keys}
-    return frozenset(str(name) for name in found if name)
+    nodes = [read_node(node) for node in live.nodes.value.values()]
+    return frozenset(name for node in nodes for name in (node.current, node.desired) if name)

@@ -1,9 +1,9 @@
 """The plan of one cluster: steps in order, their impact on nodes, refusals, and a digest of it all."""
 
 from gitops_mc.core.plan.build import NO_CIRCUMSTANCES, Circumstances, diff_of, make_plan
-from gitops_mc.core.plan.modules import machine_modules, module_order
+from gitops_mc.core.plan.modules import machine_modules
 from gitops_mc.core.plan.steps import ClusterPlan, NodeImpact, PoolImpact, Refusal, Step, StepKind, drift_id
-from gitops_mc.core.plan.world import World, applied, live_world, planned_world
+from gitops_mc.core.plan.world import World, applied, planned_world
 
 __all__ = [
     "NO_CIRCUMSTANCES",
@@ -18,9 +18,7 @@ __all__ = [
     "applied",
     "diff_of",
     "drift_id",
-    "live_world",
     "machine_modules",
     "make_plan",
-    "module_order",
     "planned_world",
 ]

@@ -23,11 +23,9 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
     DesiredCluster,
-    JsonObject,
     Kind,
     Known,
     ResourceKey,
-    Unknown,
     name_of,
 )
 from gitops_mc.core.plan.deletions import orders_disagree, shrinking, sort_deletions
@@ -119,7 +117,6 @@ def make_plan(
         not_read=found.not_read,
         unchanged=found.unchanged,
         notes=tuple(_notes(changes)),
-        desired_pools=after.pools,
     )
 
 
@@ -253,10 +250,6 @@ def _notes(changes: Sequence[Change]) -> Iterator[str]:
                 yield from (f"{change.key.kind.value} {change.key.name}: {note}" for note in change.notes)
             case Create() | Delete():
                 pass
-
-
-def objects_of(fact: Known[Mapping[str, JsonObject]] | Unknown) -> Mapping[str, JsonObject]:
-    return {} if isinstance(fact, Unknown) else fact.value
 
 
 def diff_of(

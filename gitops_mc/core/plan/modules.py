@@ -6,23 +6,20 @@ from collections.abc import Mapping
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import MACHINE_CONFIG_MODULE, DesiredCluster, JsonObject, Kind, Unknown
+from gitops_mc.core.raw import items, section, text
 
 
 def module_order(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
     """Names of the desired modules in the order in which they are written."""
-    versions = {
-        m.key.name: str((m.body.get("spec") or {}).get("version", ""))
-        for m in desired.of_kind(Kind.MODULE_INFO)
-    }
     first = machine_modules(desired, live)
-    return (*first, *(name for name in sorted(versions) if name not in first))
+    names = sorted(m.key.name for m in desired.of_kind(Kind.MODULE_INFO))
+    return (*first, *(name for name in names if name not in first))
 
 
 def machine_modules(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
     """machine-config and the modules it depends on, dependencies first; only these gate pools."""
     versions = {
-        m.key.name: str((m.body.get("spec") or {}).get("version", ""))
-        for m in desired.of_kind(Kind.MODULE_INFO)
+        m.key.name: text(section(m.body, "spec"), "version") for m in desired.of_kind(Kind.MODULE_INFO)
     }
     catalog: Mapping[str, JsonObject] = {} if isinstance(live.catalog, Unknown) else live.catalog.value
     ordered: list[str] = []
@@ -31,8 +28,8 @@ def machine_modules(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ..
         if name not in versions or name in ordered or name in path:
             return
         config = catalog.get(f"ModuleConfig/{name}-{versions[name]}") or {}
-        for dependency in (config.get("spec") or {}).get("dependencies") or ():
-            visit(str(dependency.get("moduleName", "")), (*path, name))
+        for dependency in items(config, "spec", "dependencies"):
+            visit(text(dependency, "moduleName"), (*path, name))
         ordered.append(name)
 
     visit(MACHINE_CONFIG_MODULE, ())

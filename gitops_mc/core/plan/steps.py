@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
 
 from gitops_mc.core.diff import Change, Delete, Drift, NewerLive, NotRead, Orphan, Touch, Update
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.ignition import EntryChange
-from gitops_mc.core.model import Content, JsonObject, Kind, ResourceKey, digest_of
+from gitops_mc.core.model import Content, ResourceKey, digest_of
 
 
 class StepKind(StrEnum):
@@ -24,9 +23,6 @@ class StepKind(StrEnum):
     POLICY_FINAL = "policy-final"
     POOL_REMOVAL = "pool-removal"
     MODULE_REMOVAL = "module-removal"
-
-
-STEP_ORDER = {kind: position for position, kind in enumerate(StepKind)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +101,6 @@ class ClusterPlan:
     not_read: tuple[NotRead, ...] = ()
     unchanged: tuple[ResourceKey, ...] = ()
     notes: tuple[str, ...] = ()
-    desired_pools: Mapping[str, JsonObject] = field(default_factory=dict, compare=False)
-    """Pools as they will be, by name."""
 
     @property
     def writes(self) -> tuple[Change, ...]:
@@ -161,7 +155,3 @@ def _write_digest(write: Change) -> list[object]:
         digest_of([body, kept]),
         list(write.patch) if isinstance(write, Update) else [],
     ]
-
-
-def kinds_not_read(plan: ClusterPlan) -> frozenset[Kind]:
-    return frozenset(n.kind for n in plan.not_read)

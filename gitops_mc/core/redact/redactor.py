@@ -11,8 +11,6 @@ from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.redact.places import (
     LAST_APPLIED,
     Path,
-    is_sensitive_file,
-    is_sensitive_unit,
     last_applied,
     marker,
     sensitive_parts,
@@ -64,12 +62,6 @@ class Redactor:
     def of(cls, sensitive: Sensitive, bodies: Iterable[JsonObject]) -> Redactor:
         """A redactor that knows every sensitive value of these objects."""
         return cls(sensitive, secrets_of(sensitive, bodies))
-
-    def is_sensitive_file(self, path: str) -> bool:
-        return is_sensitive_file(self._sensitive, path)
-
-    def is_sensitive_unit(self, name: str) -> bool:
-        return is_sensitive_unit(self._sensitive, name)
 
     def redact(self, text: str) -> str:
         """The text with `[sensitive, N bytes]` in place of every secret; N is the size of the secret, decoded."""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gitops_mc.core.gates import Attribution, Paused, PoolReading, Unsettled
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
+from gitops_mc.core.gates.nodes import DESIRED_CONFIG
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
@@ -20,9 +21,6 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure
-
-DESIRED_CONFIG = "machineconfiguration.alauda.io/desiredConfig"
-NODE_STATE = "machineconfiguration.alauda.io/state"
 
 
 def pool_subject(desired: DesiredCluster, live: LiveCluster, pool: str) -> str:
