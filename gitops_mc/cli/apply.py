@@ -185,8 +185,9 @@ class _Job:
     def _agreed(self, planned: Planned) -> None:
         """Somebody wants this very plan. Raises RefusedError, or GitopsMcError when nothing at all could be read."""
         preview = planned.preview
-        if preview.clusters and all(c.unknown for c in preview.clusters):
-            raise GitopsMcError(f"no cluster could be read: {preview.clusters[0].unknown}")
+        readable = [c for c in preview.clusters if not c.desired.blocked]
+        if readable and all(c.unknown for c in readable):
+            raise GitopsMcError(f"no cluster could be read: {readable[0].unknown}")
         if self.wanted.output == "json":
             with reporting(self.terminal, "json") as reporter:
                 reporter.event(event_of_plan(preview, self.session.clock.now()))

@@ -308,6 +308,12 @@ def test_what_cannot_be_kept_or_asked_is_refused_before_anything_is_written(tmp_
         told = w.apply()
         assert told.code == 6
         assert "--ignore-windows" in told.err
+        w.place.write(
+            {"repo/fleet.yaml": WAVES % "", "repo/clusters/edge-2/app.yaml": "kind: Nonsense\n", "bad": "x"}
+        )
+        unread = w.place.run("apply", "repo", "--yes", "--token-file", "bad")
+        assert unread.code == 1, unread
+        assert "no cluster could be read" in unread.err
         w.place.write({"repo/fleet.yaml": "kind: Nonsense\n"})
         assert w.apply().code == 4
         assert w.serving.fleet.writes("edge-1") == ()
