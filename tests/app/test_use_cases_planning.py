@@ -11,6 +11,7 @@ from gitops_mc.app.use_cases.planning import ask_nobody
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.plan_text import plan_text
+from gitops_mc.core.render.plan_words import headline, totals
 from gitops_mc.core.rollout.memory import FleetMemory, WaveMemory
 from gitops_mc.core.rollout.preview import Answer, ClusterPreview, FleetPreview
 from gitops_mc.core.rollout.waves import contents_digest, lines
@@ -154,3 +155,7 @@ def test_a_cluster_without_the_plugin_is_planned_and_its_machine_configs_are_not
     found = look(RolloutWorld(simple_fleet("edge-1", machine_config=None), files=files))[1].preview
     answers = {key.kind.value: check.answer for (_, key), check in cluster(found, "edge-1").checks.items()}
     assert answers == {"ModuleInfo": Answer.ACCEPTED, "MachineConfig": Answer.NOT_ASKED}
+    told = headline(cluster(found, "edge-1"))
+    assert "not known before machine-config is installed" in told
+    assert "no node" not in told, "what cannot be foreseen is no promise that nothing happens"
+    assert "not known on 1 cluster" in totals(found)

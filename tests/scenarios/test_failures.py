@@ -9,6 +9,7 @@ from gitops_mc.app.executor import Pace
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Standing
 from gitops_mc.sandbox.faults import FaultId
+from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
 
 GOOD = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
@@ -114,3 +115,30 @@ def test_a_node_that_drifts_while_we_roll_is_named_and_is_no_failure_of_the_cont
     assert world.standing("edge-1") is not Standing.FAILED
     assert "edge-1-m1" in world.view("edge-1").reason
     world.faults.clear(drift)
+
+
+def test_a_repair_of_two_groups_writes_the_second_only_when_the_first_has_settled() -> None:
+    def both(text: str) -> dict[str, str]:
+        return {
+            f"clusters/edge-1/{role}.yaml": machine_config(
+                f"50-{role}-app", role, files={"/etc/app.conf": text}
+            )
+            for role in ("worker", "master")
+        }
+
+    world = RolloutWorld(spec=simple_fleet("edge-1", workers=8), files=both("one\n"))
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Done)
+    world.files.update(both("BROKEN\n"))
+    assert isinstance(world.run(), Halted)
+    repaired_from = world.last.at
+    world.files.update(both("fixed\n"))
+    assert isinstance(world.run(), Done)
+    (second,) = [
+        w.time for w in world.writes("edge-1") if w.time > repaired_from and w.name == "50-master-app"
+    ]
+    workers = [n for n in world.fleet.nodes("edge-1") if "-w" in n]
+    last = max(
+        e.at for n in workers for e in world.fleet.node_log("edge-1", n).events if e.at > repaired_from
+    )
+    assert last < second

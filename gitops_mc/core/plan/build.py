@@ -26,6 +26,7 @@ from gitops_mc.core.model import (
     Kind,
     Known,
     ResourceKey,
+    Unknown,
     name_of,
 )
 from gitops_mc.core.plan.deletions import orders_disagree, shrinking, sort_deletions
@@ -117,6 +118,7 @@ def make_plan(
         not_read=found.not_read,
         unchanged=found.unchanged,
         notes=tuple(_notes(changes)),
+        unforeseen=_unforeseen(changes, live),
     )
 
 
@@ -241,6 +243,13 @@ def _no_machine_apis(desired: DesiredCluster, live: LiveCluster) -> Iterator[Ref
             f"the machine configuration APIs are not served on {desired.name}, and Git has no ModuleInfo machine-config for "
             f"it: add one under clusters/{desired.name}, or install the plugin by hand",
         )
+
+
+def _unforeseen(changes: Sequence[Change], live: LiveCluster) -> str:
+    served = isinstance(live.machine_apis, Unknown) or live.machine_apis.value.served
+    if served or not any(c.key.kind in _POOLED for c in changes):
+        return ""
+    return "which nodes are touched is not known before machine-config is installed"
 
 
 def _notes(changes: Sequence[Change]) -> Iterator[str]:

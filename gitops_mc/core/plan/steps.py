@@ -101,6 +101,8 @@ class ClusterPlan:
     not_read: tuple[NotRead, ...] = ()
     unchanged: tuple[ResourceKey, ...] = ()
     notes: tuple[str, ...] = ()
+    unforeseen: str = ""
+    """Why the impact on nodes is not known; then no impact never means that no node is touched."""
 
     @property
     def writes(self) -> tuple[Change, ...]:

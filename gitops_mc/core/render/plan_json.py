@@ -49,6 +49,7 @@ def _cluster(cluster: ClusterPreview) -> JsonObject:
         "content": cluster.desired.content,
         "summary": headline(cluster),
         "unknown": cluster.unknown or None,
+        "impactNotKnown": (plan.unforeseen or None) if plan is not None else None,
         "stopped": standing_words(cluster) or None,
         "firstContactApproval": bool(cluster.approve),
         "steps": [] if plan is None else [_step(step, cluster) for step in plan.steps],

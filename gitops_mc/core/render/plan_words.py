@@ -81,9 +81,9 @@ def step_title(step: Step) -> str:
         case StepKind.POLICY:
             return "node-disruption policy: what comes and changes"
         case StepKind.POOLS:
-            return (
-                f"pools {', '.join(step.pools)}" if len(step.pools) > 1 else f"pool {', '.join(step.pools)}"
-            )
+            if not step.pools:
+                return "machine configs of pools that are not there yet"
+            return f"pool{'s' if len(step.pools) > 1 else ''} {', '.join(step.pools)}"
         case StepKind.POLICY_FINAL:
             return "node-disruption policy: what goes"
         case StepKind.POOL_REMOVAL:
@@ -96,6 +96,8 @@ def step_title(step: Step) -> str:
 
 def step_gate(step: Step) -> str:
     """What has to come true after the step, before the next one."""
+    if step.kind is StepKind.POOLS and not step.pools:
+        return "each pool that takes them rendered exactly the merge of its configs, every node runs it, and it stays so"
     text = _GATES[step.kind].format(pools=f"each of {', '.join(step.pools)}" if len(step.pools) > 1 else "it")
     if step.kind is StepKind.MODULE and step.subject == MACHINE_CONFIG_MODULE:
         text = f"{text}; {_COMPONENTS}"
@@ -155,7 +157,9 @@ def disturbed(cluster: ClusterPreview) -> Iterator[str]:
         yield f"{count(cluster.draining, 'node')} drained"
     if quiet:
         yield f"{count(quiet, 'node')} changed without a drain"
-    if not total:
+    if cluster.plan is not None and cluster.plan.unforeseen:
+        yield cluster.plan.unforeseen
+    elif not total:
         yield "no node is touched"
 
 
@@ -225,7 +229,9 @@ def totals(found: FleetPreview) -> str:
         if number:
             parts.append(f"{number} {what}")
     nodes = f"{count(sum(c.rebooting for c in clusters), 'node')} to reboot, {sum(c.draining for c in clusters)} to drain"
-    return f"{', '.join(parts)}; {nodes}"
+    unforeseen = sum(1 for c in clusters if c.plan is not None and c.plan.unforeseen)
+    more = f"; not known on {count(unforeseen, 'cluster')}" if unforeseen else ""
+    return f"{', '.join(parts)}; {nodes}{more}"
 
 
 def refusals(cluster: ClusterPreview, told: frozenset[ResourceKey]) -> Iterator[str]:

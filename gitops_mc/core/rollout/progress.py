@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.model import DesiredCluster
-from gitops_mc.core.plan import ClusterPlan, make_plan
+from gitops_mc.core.plan import ClusterPlan, StepKind, make_plan
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
@@ -48,7 +48,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     failure = failure_of(case, desired, gates, managed)
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = replace(memory, failure=failure)
-    position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates))
+    position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
     following = _held(plan) or next_step(position)
     held = None if memory.repairing else memory.failure
     if held is not None:
@@ -97,8 +97,15 @@ def _with_hands(reason: str, gates: GateBook, memory: ClusterMemory) -> str:
     return f"repair written, {nodes} needs hands: {hands}; {reason}"
 
 
-def _repair_exempt(case: Case, gates: GateBook) -> frozenset[str]:
-    """While a repair is written, step by step: pools that what failed before keeps unsettled do not stop the rest of it."""
+REPAIRING = (StepKind.MODULE, StepKind.POLICY, StepKind.POOLS)
+"""Steps that can mend a pool; what is taken away in the end comes after all have settled."""
+
+
+def _repair_exempt(case: Case, gates: GateBook, plan: ClusterPlan) -> frozenset[str]:
+    """While a repair is written, step by step: a pool that what failed before keeps unsettled does not stop it, until the
+    repair has been written to that pool; from then on it has to settle like any other before the next step.
+    """
     if not case.memory.repairing:
         return frozenset()
-    return frozenset(p for p, r in gates.readings.items() if repairable(r, case.memory))
+    outstanding = {pool for step in plan.steps if step.kind in REPAIRING for pool in step.pools}
+    return frozenset(p for p, r in gates.readings.items() if p in outstanding and repairable(r, case.memory))
