@@ -18,17 +18,15 @@ from gitops_mc.core.gates import NodeNeed, needs_for_pools, read_node
 from gitops_mc.core.gates.components import COMPONENT_NAMESPACE, CONTROLLER, DAEMON
 from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unread
 from gitops_mc.core.model import (
-    CLUSTER_LABEL,
     GLOBAL_CLUSTER,
     JsonObject,
     Known,
     Outage,
     Unknown,
-    labels_of,
-    metadata,
     name_of,
     resource_version,
 )
+from gitops_mc.core.modules import cluster_of
 
 _ROUNDS = 3
 """A verdict may lack nodes, and with them rendered configs; more rounds than that bring nothing new."""
@@ -241,7 +239,7 @@ def joined(live: LiveCluster, platform: Platform) -> LiveCluster:
     """A cluster with its part of what stands on global."""
     return replace(
         live,
-        modules=_filtered(platform.modules, lambda module: _module_of(module) == live.name),
+        modules=_filtered(platform.modules, lambda module: cluster_of(module) == live.name),
         catalog=platform.catalog,
         inventory=_filtered(platform.inventory, lambda cluster: name_of(cluster) == live.name),
     )
@@ -261,15 +259,6 @@ def _filtered(fact: Fact, keep: Callable[[JsonObject], bool]) -> Fact:
     if isinstance(fact, Unknown):
         return fact
     return Known(objects({n: o for n, o in fact.value.items() if keep(o)}), fact.at)
-
-
-def _module_of(module: JsonObject) -> str:
-    """The cluster a ModuleInfo is for: its label; an instance for global may lack it, then its owner tells (ACP)."""
-    label = labels_of(module).get(CLUSTER_LABEL)
-    if label:
-        return label
-    owners = metadata(module).get("ownerReferences") or ()
-    return next((str(o.get("name", "")) for o in owners if o.get("kind") == "Cluster"), "")
 
 
 def _is_rendered(head: JsonObject) -> bool:

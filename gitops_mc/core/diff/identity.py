@@ -8,16 +8,15 @@ from collections.abc import Mapping
 from gitops_mc.core.diff.changes import Written
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
-    GLOBAL_CLUSTER,
     MODULE_LABEL,
     JsonObject,
     Kind,
     ResourceKey,
     labels_of,
-    metadata,
     name_of,
     uid_of,
 )
+from gitops_mc.core.modules import cluster_of
 
 
 def final_name(cluster: str, module: str) -> str:
@@ -30,15 +29,14 @@ def final_name(cluster: str, module: str) -> str:
 
 
 def module_of(live: JsonObject, cluster: str, inventory: Mapping[ResourceKey, Written]) -> str | None:
-    """Which module a live ModuleInfo of this cluster is: by its labels; where they are lost, by what we remember."""
+    """Which module a live ModuleInfo of this cluster is: by its labels (or its owner); where they are lost, by what we
+    remember.
+    """
     labels = labels_of(live)
     if module := labels.get(MODULE_LABEL):
-        stated = labels.get(CLUSTER_LABEL)
-        if stated == cluster or (
-            stated is None and cluster == GLOBAL_CLUSTER and _owned_by_cluster(live, cluster)
-        ):
+        if cluster_of(live) == cluster:
             return module
-        if stated is not None:
+        if CLUSTER_LABEL in labels:
             return None
     for key, written in inventory.items():
         if key.kind is Kind.MODULE_INFO and (
@@ -46,13 +44,3 @@ def module_of(live: JsonObject, cluster: str, inventory: Mapping[ResourceKey, Wr
         ):
             return key.name
     return None
-
-
-def _owned_by_cluster(live: JsonObject, cluster: str) -> bool:
-    """An instance for `global` may lack the cluster label: then its ownerReference tells."""
-    return any(
-        reference.get("kind") == "Cluster"
-        and str(reference.get("apiVersion", "")).startswith("platform.tkestack.io/")
-        and reference.get("name") == cluster
-        for reference in metadata(live).get("ownerReferences") or ()
-    )

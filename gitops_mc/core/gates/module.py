@@ -35,6 +35,7 @@ from gitops_mc.core.model import (
     labels_of,
     name_of,
 )
+from gitops_mc.core.modules import cluster_of
 from gitops_mc.core.policy import ModuleGatePolicy
 from gitops_mc.core.raw import conditions, items, section, text
 from gitops_mc.core.versions import newer
@@ -67,7 +68,9 @@ def live_modules(live: LiveCluster, module: str) -> tuple[JsonObject, ...]:
     return tuple(
         info
         for _, info in sorted(live.modules.value.items())
-        if labels_of(info).get(MODULE_LABEL) == module and _is_on(info, live.name) and not being_deleted(info)
+        if labels_of(info).get(MODULE_LABEL) == module
+        and cluster_of(info) == live.name
+        and not being_deleted(info)
     )
 
 
@@ -160,15 +163,6 @@ def _ticked(clocks: ModuleClocks, reading: GateReading, now: datetime, counting:
         waiting_since=clocks.waiting_since and clocks.waiting_since + by,
         unpublished_since=clocks.unpublished_since and clocks.unpublished_since + by,
     )
-
-
-def _is_on(info: JsonObject, cluster: str) -> bool:
-    """The cluster label decides; where it is missing (seen on `global`), the owner does."""
-    label = labels_of(info).get(CLUSTER_LABEL)
-    if label is not None:
-        return label == cluster
-    owners = items(info, "metadata", "ownerReferences")
-    return any(owner.get("kind") == "Cluster" and owner.get("name") == cluster for owner in owners)
 
 
 def _version(info: JsonObject, wanted: str) -> Iterator[str]:
