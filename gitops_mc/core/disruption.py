@@ -222,19 +222,21 @@ def _joint(changes: Sequence[EntryChange]) -> ChangeKind:
     return kinds.pop() if len(kinds) == 1 else ChangeKind.CHANGED
 
 
-def _file_rule(path: str, policy: Policy) -> tuple[str, tuple[Action, ...]]:
-    """The closest policy: the path itself, or the longest of the folders above it. The root folder counts for nothing,
-    as in the public operator.
+def closest_policy(path: str, covered: Iterable[str]) -> str:
+    """Which of the paths of a policy decides for a file: its own, or the longest of the folders above it; empty: none.
+    The root folder counts for nothing, as in the public operator.
     """
-    fitting = [found for found in policy.files if path == found[0] or path.startswith(_folder(found[0]))]
-    if not fitting:
+    fitting = (
+        one for one in covered if one.strip("/") and (path == one or path.startswith(one.rstrip("/") + "/"))
+    )
+    return max(fitting, key=len, default="")
+
+
+def _file_rule(path: str, policy: Policy) -> tuple[str, tuple[Action, ...]]:
+    closest = closest_policy(path, (covered for covered, _ in policy.files))
+    if not closest:
         return _default_rule(policy.default_files)
-    closest, actions = max(fitting, key=lambda found: len(found[0]))
-    return f"policy for {closest}", actions
-
-
-def _folder(path: str) -> str:
-    return path.rstrip("/") + "/" if path.strip("/") else "//"
+    return f"policy for {closest}", next(actions for covered, actions in policy.files if covered == closest)
 
 
 def _unit_rule(name: str, policy: Policy) -> tuple[str, tuple[Action, ...]]:

@@ -11,7 +11,7 @@ from gitops_mc.core.raw import section, text
 MASTER_POOL = "master"
 WORKER_POOL = "worker"
 BUILT_IN_POOLS = (MASTER_POOL, WORKER_POOL)
-"""The operator makes them, and they are never deleted."""
+"""The operator makes them at its first start (ACP docs, Machine Configuration: Overview); they are never deleted."""
 
 _CLASSES = {MASTER_POOL: PoolClass.MASTER, WORKER_POOL: PoolClass.WORKER}
 _LIMIT = re.compile(r"\s*(\d+)\s*(%?)\s*")

@@ -75,7 +75,7 @@ def load(
             by_scope[home.scope].append(candidate)
     if repository.unread:
         return DesiredState(DEFAULT_POLICY, (), (_incomplete(),), tuple(sorted(repository.unread)))
-    problems.extend(emptiness(layout, any(by_scope.values())))
+    problems.extend(emptiness(layout, [c for candidates in by_scope.values() for c in candidates]))
     if fleet.policy is fleet.draft:
         problems.extend(fleet_checks(fleet, layout))
     for scope, candidates in by_scope.items():

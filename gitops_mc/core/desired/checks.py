@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gitops_mc.core.desired.layout import CLUSTERS, Layout
 from gitops_mc.core.desired.objects import Candidate
@@ -39,12 +39,12 @@ def _double(candidate: Candidate, other: Candidate, scope: Scope) -> Problem:
     )
 
 
-def emptiness(layout: Layout, manifests: object) -> Iterator[Problem]:
+def emptiness(layout: Layout, found: Collection[Candidate]) -> Iterator[Problem]:
     """A repository that says nothing is a slip (a wrong branch, a wrong path), never an empty fleet."""
     message = None
     if not layout.members:
         message = f"there is no folder below {CLUSTERS}/"
-    elif not manifests:
+    elif not found:
         message = "there is not one manifest in the repository"
     if message is not None:
         hint = "is it the right repository, branch and folder? An empty one is never rolled out"

@@ -22,7 +22,7 @@ from gitops_mc.core.gates.components import (
     deployment_lacks,
 )
 from gitops_mc.core.live import Fact
-from gitops_mc.core.model import Unknown
+from gitops_mc.core.model import POLICY_NAME, Unknown
 from gitops_mc.core.policy import PoolGatePolicy
 from gitops_mc.core.pools import BUILT_IN_POOLS
 
@@ -53,7 +53,7 @@ def initial_objects(x: Examined) -> Iterator[Finding]:
     rows: tuple[tuple[str, str, Fact, tuple[str, ...]], ...] = (
         ("pools", "machineconfigpool", x.live.pools, BUILT_IN_POOLS),
         ("base configs", "machineconfig", x.live.configs, tuple(f"00-{pool}" for pool in BUILT_IN_POOLS)),
-        ("machine configuration", "machineconfiguration", x.live.policies, ("cluster",)),
+        ("machine configuration", "machineconfiguration", x.live.policies, (POLICY_NAME,)),
     )
     for check, kind, fact, names in rows:
         if isinstance(fact, Unknown):

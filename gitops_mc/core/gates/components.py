@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitops_mc.core.gates.disruption_policy import POLICY_NAME
 from gitops_mc.core.gates.waiting import GateReading, gate_reading
 from gitops_mc.core.live import Fact, LiveCluster
-from gitops_mc.core.model import JsonObject, Unknown
+from gitops_mc.core.model import POLICY_NAME, JsonObject, Unknown
 from gitops_mc.core.pools import BUILT_IN_POOLS
 from gitops_mc.core.raw import count, lag, section
 

@@ -11,11 +11,8 @@ from typing import TypeAlias
 
 from gitops_mc.core.gates.waiting import GateReading, gate_reading
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import JsonObject, Unknown, digest_of
+from gitops_mc.core.model import POLICY_NAME, JsonObject, Unknown, digest_of
 from gitops_mc.core.raw import items, lag, section, text
-
-POLICY_NAME = "cluster"
-"""MachineConfiguration is a singleton."""
 
 _LISTS = (("files", "path"), ("units", "name"))
 

@@ -11,6 +11,8 @@ MODULE_GROUP_VERSION = "cluster.alauda.io/v1alpha1"
 PLATFORM_GROUP_VERSION = "platform.tkestack.io/v1"
 FIELD_MANAGER = "gitops-mc"
 MACHINE_CONFIG_MODULE = "machine-config"
+POLICY_NAME = "cluster"
+"""The one MachineConfiguration the operator reads."""
 
 ROLE_LABEL = "machineconfiguration.alauda.io/role"
 CLUSTER_LABEL = "cpaas.io/cluster-name"

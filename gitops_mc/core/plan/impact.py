@@ -16,7 +16,7 @@ from gitops_mc.core.disruption import (
 from gitops_mc.core.gates.nodes import CURRENT_CONFIG
 from gitops_mc.core.ignition import Effective, MergeOrder, effective_of, entries_changed, with_operator_files
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import JsonObject, Kind, Unknown, annotations_of
+from gitops_mc.core.model import POLICY_NAME, JsonObject, Kind, Unknown, annotations_of
 from gitops_mc.core.plan.steps import NodeImpact, PoolImpact
 from gitops_mc.core.plan.world import World
 from gitops_mc.core.pools import max_unavailable
@@ -91,4 +91,4 @@ def policy_after(live: LiveCluster, changes: Sequence[Change]) -> Policy:
         (c.body for c in changes if c.key.kind is Kind.MACHINE_CONFIGURATION and not isinstance(c, Delete)),
         None,
     )
-    return policy_of(found.get("cluster"), desired)
+    return policy_of(found.get(POLICY_NAME), desired)

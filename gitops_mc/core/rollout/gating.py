@@ -24,12 +24,13 @@ from gitops_mc.core.gates import (
     read_pool,
     read_publication,
 )
-from gitops_mc.core.gates.disruption_policy import POLICY_NAME, policy_entries
+from gitops_mc.core.gates.disruption_policy import policy_entries
 from gitops_mc.core.gates.waiting import GateReading
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
+    POLICY_NAME,
     DesiredCluster,
     JsonObject,
     Kind,

@@ -13,7 +13,8 @@ from gitops_mc.core.model import (
     Known,
     matches_selector,
 )
-from gitops_mc.core.rules.pools import DEFAULT_POOLS, config_selector, known_pools, readable
+from gitops_mc.core.pools import BUILT_IN_POOLS
+from gitops_mc.core.rules.pools import config_selector, known_pools, readable
 from gitops_mc.core.rules.row import Hit, LiveFact, LiveFacts
 from gitops_mc.core.rules.shapes import at, labels, mapping, text
 
@@ -30,7 +31,7 @@ def same_default_selectors(facts: LiveFacts) -> Iterator[Hit]:
     live = known(facts, LiveFact.POOLS)
     for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG_POOL):
         name = manifest.key.name
-        if name not in DEFAULT_POOLS or name not in live:
+        if name not in BUILT_IN_POOLS or name not in live:
             continue
         for selector in ("machineConfigSelector", "nodeSelector"):
             wanted = at(manifest.body, "spec", selector)

@@ -15,9 +15,9 @@ from gitops_mc.core.ignition import (
     spec_size,
     wholly_overridden,
 )
-from gitops_mc.core.model import ROLE_LABEL, DesiredCluster, JsonObject, Kind, Manifest
+from gitops_mc.core.model import POLICY_NAME, ROLE_LABEL, DesiredCluster, JsonObject, Kind, Manifest
 from gitops_mc.core.rules.files import parent_among
-from gitops_mc.core.rules.policies import SINGLETON, covering_entry, default_file_actions, states_file_default
+from gitops_mc.core.rules.policies import covering_entry, default_file_actions, states_file_default
 from gitops_mc.core.rules.pools import known_pools, selected
 from gitops_mc.core.rules.row import DesiredFacts, Hit, Path, PoolView
 from gitops_mc.core.rules.shapes import entries, labels
@@ -220,7 +220,7 @@ def file_without_contents(facts: DesiredFacts) -> Iterator[Hit]:
 def inert_file(facts: DesiredFacts) -> Iterator[Hit]:
     """A file that no policy entry of the repository covers, where the default for files is None alone."""
     policies = facts.cluster.of_kind(Kind.MACHINE_CONFIGURATION)
-    policy = next((m.body for m in policies if m.key.name == SINGLETON), {})
+    policy = next((m.body for m in policies if m.key.name == POLICY_NAME), {})
     if default_file_actions(policy) != ["None"]:
         return
     default = "is None" if states_file_default(policy) else "is None as shipped"

@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gitops_mc.core.model import JsonObject, dotted, name_of
+from gitops_mc.core.disruption import closest_policy
+from gitops_mc.core.model import POLICY_NAME, JsonObject, dotted, name_of
 from gitops_mc.core.rules.files import wrong_with_path
 from gitops_mc.core.rules.row import Found, Path
 from gitops_mc.core.rules.shapes import at, entries, mapping, sequence, text
 from gitops_mc.core.rules.units import UNIT_TYPES
-
-SINGLETON = "cluster"
 
 _ACTIONS = ("Reboot", "Drain", "Reload", "Restart", "DaemonReload", "None")
 _ALONE = ("Reboot", "None")
@@ -48,11 +47,11 @@ def _each_action(body: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
 
 
 def singleton_name(body: JsonObject) -> Found:
-    if name_of(body) != SINGLETON:
+    if name_of(body) != POLICY_NAME:
         yield (
             ("metadata", "name"),
-            f"the operator reads the MachineConfiguration `{SINGLETON}` only, not {name_of(body)!r}",
-            f"name it {SINGLETON}",
+            f"the operator reads the MachineConfiguration `{POLICY_NAME}` only, not {name_of(body)!r}",
+            f"name it {POLICY_NAME}",
         )
 
 
@@ -168,9 +167,7 @@ def no_actions(body: JsonObject) -> Found:
 
 def covering_entry(body: JsonObject, file: str) -> str:
     """The path of the policy entry that decides for a file: itself or its nearest parent directory; else empty."""
-    covered = [text(entry.get("path")) for _, entry in entries(body, *_POLICY, "files")]
-    fitting = [p for p in covered if p and (p == file or file.startswith(p.rstrip("/") + "/"))]
-    return max(fitting, key=len, default="")
+    return closest_policy(file, [text(entry.get("path")) for _, entry in entries(body, *_POLICY, "files")])
 
 
 def states_file_default(body: JsonObject) -> bool:

@@ -15,16 +15,13 @@ from gitops_mc.core.model import (
     matches_selector,
     name_of,
 )
+from gitops_mc.core.pools import BUILT_IN_POOLS, MASTER_POOL, WORKER_POOL
 from gitops_mc.core.rules.row import DesiredFacts, Found, Hit
 from gitops_mc.core.rules.shapes import at, entries, filled, labels, mapping, sequence, text, whole_number
 
-MASTER, WORKER = "master", "worker"
-DEFAULT_POOLS = (MASTER, WORKER)
-"""Made by the operator at its first start (ACP docs, Machine Configuration: Overview)."""
-
 _NODE_ROLES = {
-    MASTER: {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"},
-    WORKER: {"node-role.kubernetes.io/worker"},
+    MASTER_POOL: {"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"},
+    WORKER_POOL: {"node-role.kubernetes.io/worker"},
 }
 _PERCENT = re.compile(r"(0|[1-9][0-9]?|100)%")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
@@ -55,7 +52,7 @@ def max_unavailable_zero(body: JsonObject) -> Found:
 
 def max_unavailable_master(body: JsonObject) -> Found:
     value = at(body, "spec", "maxUnavailable")
-    if name_of(body) == MASTER and value is not None and value not in (0, 1, "0", "0%"):
+    if name_of(body) == MASTER_POOL and value is not None and value not in (0, 1, "0", "0%"):
         yield (
             ("spec", "maxUnavailable"),
             f"maxUnavailable {value} of pool master puts etcd's quorum at risk",
@@ -108,11 +105,11 @@ def selector_form(body: JsonObject) -> Found:
 
 def default_selectors(body: JsonObject) -> Found:
     name = name_of(body)
-    if name not in DEFAULT_POOLS:
+    if name not in BUILT_IN_POOLS:
         return
     configs, nodes = at(body, "spec", "machineConfigSelector"), at(body, "spec", "nodeSelector")
     hint = f"leave the selectors of pool {name} out: they are the operator's"
-    if configs is not None and selects_roles(configs, (MASTER, WORKER)) != (name,):
+    if configs is not None and selects_roles(configs, BUILT_IN_POOLS) != (name,):
         path = ("spec", "machineConfigSelector")
         yield path, f"pool {name} would no longer select the configs of role {name}, and these alone", hint
     if nodes is not None and not _selector_keys(nodes) & _NODE_ROLES[name]:
@@ -147,7 +144,7 @@ def readable(selector: JsonObject) -> JsonObject:
 
 
 def _is_custom(body: JsonObject) -> bool:
-    return name_of(body) not in DEFAULT_POOLS
+    return name_of(body) not in BUILT_IN_POOLS
 
 
 def custom_selectors(body: JsonObject) -> Found:
@@ -166,7 +163,7 @@ def custom_selectors(body: JsonObject) -> Found:
 
 def inherits_worker(body: JsonObject) -> Found:
     selector = at(body, "spec", "machineConfigSelector")
-    if _is_custom(body) and selector is not None and not selects_roles(selector, (WORKER,)):
+    if _is_custom(body) and selector is not None and not selects_roles(selector, (WORKER_POOL,)):
         yield (
             ("spec", "machineConfigSelector"),
             f"pool {name_of(body)} does not select the configs of role worker; such a pool is not supported",
@@ -188,7 +185,7 @@ def takes_control_plane(body: JsonObject) -> Found:
     if not _is_custom(body):
         return
     if _selector_keys(at(body, "spec", "machineConfigSelector")) and selects_roles(
-        at(body, "spec", "machineConfigSelector"), (MASTER,)
+        at(body, "spec", "machineConfigSelector"), (MASTER_POOL,)
     ):
         yield (
             ("spec", "machineConfigSelector"),
@@ -200,7 +197,7 @@ def takes_control_plane(body: JsonObject) -> Found:
         for _, entry in entries(body, "spec", "nodeSelector", "matchExpressions")
         if entry.get("operator") in ("In", "Exists")
     }
-    if required & _NODE_ROLES[MASTER]:
+    if required & _NODE_ROLES[MASTER_POOL]:
         yield (
             ("spec", "nodeSelector"),
             f"pool {name_of(body)} selects control plane nodes",
@@ -231,13 +228,13 @@ def config_selector(cluster: DesiredCluster, pool: str) -> JsonObject | None:
         selector = at(manifest.body, "spec", "machineConfigSelector")
         if manifest.key.name == pool and isinstance(selector, dict):
             return readable(selector)
-    return {"matchLabels": {ROLE_LABEL: pool}} if pool in DEFAULT_POOLS else None
+    return {"matchLabels": {ROLE_LABEL: pool}} if pool in BUILT_IN_POOLS else None
 
 
 def known_pools(cluster: DesiredCluster) -> tuple[str, ...]:
     """Pools known from the repository: the operator's own two, and those with a manifest."""
     named = {manifest.key.name for manifest in cluster.of_kind(Kind.MACHINE_CONFIG_POOL)}
-    return tuple(sorted(named | set(DEFAULT_POOLS)))
+    return tuple(sorted(named | set(BUILT_IN_POOLS)))
 
 
 def selected(cluster: DesiredCluster, pool: str) -> tuple[Manifest, ...]:
