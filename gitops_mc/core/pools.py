@@ -6,7 +6,7 @@ import re
 
 from gitops_mc.core.model import JsonObject, labels_of, matches_selector
 from gitops_mc.core.policy import PoolClass
-from gitops_mc.core.raw import section, text
+from gitops_mc.core.raw import count, section, text
 
 MASTER_POOL = "master"
 WORKER_POOL = "worker"
@@ -47,6 +47,11 @@ def rendered_name(pool: JsonObject) -> str:
 def status_name(pool: JsonObject) -> str:
     """Name of the config that every node of this pool had when it was last done."""
     return text(section(pool, "status", "configuration"), "name")
+
+
+def machine_count(pool: JsonObject) -> int | None:
+    """How many nodes the operator counts in this pool; None before it has counted them, which is not 0."""
+    return count(section(pool, "status"), "machineCount")
 
 
 def max_unavailable(pool: JsonObject, nodes: int) -> int:

@@ -9,7 +9,7 @@ from gitops_mc.core.gates.membership import Membership, nodes_in_pools
 from gitops_mc.core.gates.nodes import NodeState, read_node
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown, digest_of, name_of
-from gitops_mc.core.pools import max_unavailable, rendered_name, status_name
+from gitops_mc.core.pools import machine_count, max_unavailable, rendered_name, status_name
 from gitops_mc.core.raw import count, section
 
 
@@ -37,7 +37,7 @@ class PoolView:
 
     @property
     def machines(self) -> int | None:
-        return count(self.status, "machineCount")
+        return machine_count(self.body)
 
     @property
     def counted(self) -> tuple[NodeState, ...]:

@@ -36,6 +36,7 @@ from gitops_mc.core.plan.modules import module_order
 from gitops_mc.core.plan.steps import ClusterPlan, Refusal, Step, StepKind, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
+from gitops_mc.core.pools import machine_count
 
 _POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
 
@@ -88,13 +89,14 @@ def make_plan(
         policy.rollout.pool_order,
     )
     touched = tuple(dict.fromkeys(pool for group in grouped for pool in group.pools))
+    affected = _affected(touched, changes, before)
     order = circumstances.order or MergeOrder.ALPHABETICAL
     return ClusterPlan(
         cluster=desired.name,
         content=desired.content,
         steps=tuple(_steps(changes, grouped, before, desired, live)),
         impacts=impacts(
-            _affected(touched, changes, before),
+            affected,
             Scene(
                 before,
                 after,
@@ -118,7 +120,7 @@ def make_plan(
         not_read=found.not_read,
         unchanged=found.unchanged,
         notes=tuple(_notes(changes)),
-        unforeseen=_unforeseen(changes, live),
+        unforeseen=_unforeseen(changes, live, affected, after),
     )
 
 
@@ -245,11 +247,14 @@ def _no_machine_apis(desired: DesiredCluster, live: LiveCluster) -> Iterator[Ref
         )
 
 
-def _unforeseen(changes: Sequence[Change], live: LiveCluster) -> str:
+def _unforeseen(changes: Sequence[Change], live: LiveCluster, affected: Sequence[str], after: World) -> str:
     served = isinstance(live.machine_apis, Unknown) or live.machine_apis.value.served
-    if served or not any(c.key.kind in _POOLED for c in changes):
-        return ""
-    return "which nodes are touched is not known before machine-config is installed"
+    if not served and any(c.key.kind in _POOLED for c in changes):
+        return "which nodes are touched is not known before machine-config is installed"
+    pools = [p for p in affected if p in after.pools and machine_count(after.pools[p]) is None]
+    if served and pools and isinstance(live.nodes, Unknown):
+        return f"how many nodes are in {', '.join(pools)} is not known: {live.nodes.reason}"
+    return ""
 
 
 def _notes(changes: Sequence[Change]) -> Iterator[str]:

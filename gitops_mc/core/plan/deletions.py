@@ -21,7 +21,7 @@ from gitops_mc.core.model import (
 from gitops_mc.core.plan.steps import Refusal
 from gitops_mc.core.plan.world import World
 from gitops_mc.core.policy import Prune
-from gitops_mc.core.raw import count, section
+from gitops_mc.core.pools import machine_count
 
 _COUNTED = (EntryKind.FILE, EntryKind.UNIT)
 
@@ -73,7 +73,7 @@ def _reason_to_keep(change: Delete, created: frozenset[ResourceKey], prune: Prun
 
 def _still_used(change: Delete, live: LiveCluster) -> str:
     """A pool goes only when it is known to have no nodes, by its own count or by the nodes themselves."""
-    counted = count(section(change.live, "status"), "machineCount")
+    counted = machine_count(change.live)
     membership = nodes_in_pools(live)
     seen = None
     if not isinstance(membership, Unknown):

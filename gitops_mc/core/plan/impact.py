@@ -19,7 +19,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import POLICY_NAME, JsonObject, Kind, Unknown, annotations_of
 from gitops_mc.core.plan.steps import NodeImpact, PoolImpact
 from gitops_mc.core.plan.world import World
-from gitops_mc.core.pools import max_unavailable
+from gitops_mc.core.pools import machine_count, max_unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +65,10 @@ def _pool_impact(pool: str, scene: Scene) -> PoolImpact:
 def _node_impacts(pool: str, now: Effective, then: Effective, scene: Scene) -> Iterator[NodeImpact]:
     live = scene.live
     if isinstance(live.nodes, Unknown):
-        count = int(((scene.after.pools[pool].get("status") or {}).get("machineCount")) or 0)
+        counted = machine_count(scene.after.pools[pool])
         disruption = disruption_of(now, then, scene.policy)
-        if disruption.causes and count:
-            yield NodeImpact((), count, disruption)
+        if disruption.causes and counted:
+            yield NodeImpact((), counted, disruption)
         return
     rendered: Mapping[str, JsonObject] = {} if isinstance(live.rendered, Unknown) else live.rendered.value
     by_config: dict[str, list[str]] = {}
