@@ -11,7 +11,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster, Open, ResourceKey, Unknown
 from gitops_mc.core.plan import Circumstances, ClusterPlan, drift_id
 from gitops_mc.core.policy import FleetPolicy, Prune
-from gitops_mc.core.rollout.gating import GateBook, judge_gates, order_of
+from gitops_mc.core.rollout.gating import GateBook, Looking, judge_gates, order_of
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Act, Next
@@ -108,15 +108,8 @@ def all_open(assessment: Assessment) -> bool:
 
 def gates_of(case: Case, desired: DesiredCluster, managed: tuple[str, ...]) -> GateBook:
     existing = () if isinstance(case.live.pools, Unknown) else tuple(case.live.pools.value)
-    return judge_gates(
-        desired,
-        case.live,
-        case.memory,
-        case.policy.gates,
-        case.now,
-        pools=(*managed, *existing),
-        counting=case.counting,
-    )
+    look = Looking(desired, case.live, case.memory, case.policy.gates, case.now, case.counting)
+    return judge_gates(look, pools=(*managed, *existing))
 
 
 def circumstances(case: Case, memory: ClusterMemory) -> Circumstances:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from enum import Enum
 
 from gitops_mc.core.gates import (
     Counting,
@@ -27,13 +28,14 @@ from gitops_mc.core.gates import (
 from gitops_mc.core.gates.disruption_policy import policy_entries
 from gitops_mc.core.gates.waiting import GateReading
 from gitops_mc.core.ignition import MergeOrder
-from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.live import Fact, LiveCluster
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
     POLICY_NAME,
     DesiredCluster,
     JsonObject,
     Kind,
+    Known,
     Manifest,
     NotKnown,
     Open,
@@ -123,94 +125,118 @@ def our_configs(memory: ClusterMemory) -> frozenset[str]:
     return frozenset(kept | {c.name for c in memory.created if c.kind is Kind.MACHINE_CONFIG})
 
 
-def judge_gates(
-    desired: DesiredCluster,
-    live: LiveCluster,
-    memory: ClusterMemory,
-    policy: Gates,
-    now: datetime,
-    *,
-    pools: Iterable[str],
-    counting: Counting,
-) -> GateBook:
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """One look at one cluster: what was read, what is remembered, and when."""
+
+    desired: DesiredCluster
+    live: LiveCluster
+    memory: ClusterMemory
+    policy: Gates
+    now: datetime
+    counting: Counting
+
+
+def judge_gates(look: Looking, *, pools: Iterable[str]) -> GateBook:
     """Read and judge every gate of a cluster: the given pools, all desired modules, policy, components."""
-    order, excused, ours = order_of(memory), memory.excused_nodes(now), our_configs(memory)
-    readings = {
-        p: read_pool(live, p, order=order, policy=policy.pool, excused=excused, ours=ours)
-        for p in sorted(set(pools))
-    }
-    verdicts: dict[str, Verdict] = {}
-    clocks: dict[str, PoolClocks] = {}
-    for pool, reading in readings.items():
-        verdicts[pool], clocks[pool] = judge(
-            reading,
-            memory.pool_clocks.get(pool, PoolClocks()),
-            policy.pool,
-            now,
-            accepted=frozenset(memory.accepted),
-            counting=counting if _pool_is_due(live, memory, pool) else Counting.STOPPED,
-        )
+    live, memory = look.live, look.memory
+    readings, verdicts, clocks = _judge_pools(look, sorted(set(pools)))
     rolling = _any_rolling(live, readings)
-    modules: dict[str, Verdict] = {}
-    unpublished: set[str] = set()
-    module_clocks: dict[str, ModuleClocks] = {}
-    over: set[str] = set()
-    for manifest in desired.of_kind(Kind.MODULE_INFO):
-        name, version = manifest.key.name, wanted_version(manifest)
-        upload = publication(name, version)
-        over.add(upload)
-        if not asks_for(live, name, version):
-            waited = memory.module_clocks.get(upload, ModuleClocks())
-            published = read_publication(live, name, version)
-            modules[name], waited = judge_publication(
-                published, waited, policy.module, now, counting=counting
-            )
-            if not isinstance(modules[name], Open):
-                unpublished.add(name)
-                module_clocks[upload] = waited
-                continue
-        started = memory.module_clocks.get(name, ModuleClocks())
-        before = memory.spec_hashes.get(name)
-        module = read_module(live, name, wanted=version, spec_hash_before=before)
-        shaken = rolling and name == MACHINE_CONFIG_MODULE and installed(live, name)
-        due = _module_is_due(live, memory, manifest) and not shaken
-        modules[name], module_clocks[name] = judge_module(
-            module, started, policy.module, now, counting=counting if due else Counting.STOPPED
-        )
+    modules, unpublished, module_clocks = _judge_modules(look, Rolling.YES if rolling else Rolling.NO)
     since = dict(memory.gate_since)
-    asked = _asked_of_policy(live, wanted_policy(desired))
-    policy_verdict = (
-        _timed(
-            POLICY,
-            read_policy(live, wanted_policy(desired)),
-            since,
-            now,
-            counting if asked else Counting.STOPPED,
-        )
-        if _has_policy(desired)
-        else _NONE
-    )
-    up = installed(live, MACHINE_CONFIG_MODULE) and not rolling
-    components = (
-        _timed(COMPONENTS, read_components(live), since, now, counting if up else Counting.STOPPED)
-        if _has_machine_config(desired)
-        else _NONE
-    )
+    policy: Verdict = _NONE
+    if _has_policy(look.desired):
+        wanted = wanted_policy(look.desired)
+        asked = look.counting if _asked_of_policy(live, wanted) else Counting.STOPPED
+        policy = _timed(POLICY, read_policy(live, wanted), since, look.now, asked)
+    components: Verdict = _NONE
+    if _has_machine_config(look.desired):
+        up = installed(live, MACHINE_CONFIG_MODULE) and not rolling
+        counting = look.counting if up else Counting.STOPPED
+        components = _timed(COMPONENTS, read_components(live), since, look.now, counting)
     return GateBook(
         pools=verdicts,
         readings=readings,
         modules=modules,
-        unpublished=frozenset(unpublished),
-        policy=policy_verdict,
+        unpublished=unpublished,
+        policy=policy,
         components=components,
         rolling=rolling,
         memory=replace(
             memory,
             pool_clocks={**memory.pool_clocks, **clocks},
-            module_clocks={k: c for k, c in memory.module_clocks.items() if k not in over} | module_clocks,
+            module_clocks=module_clocks,
             gate_since=since,
         ),
     )
+
+
+def _judge_pools(
+    look: Looking, pools: Iterable[str]
+) -> tuple[dict[str, PoolReading], dict[str, Verdict], dict[str, PoolClocks]]:
+    live, memory, gate = look.live, look.memory, look.policy.pool
+    order, excused, ours = order_of(memory), memory.excused_nodes(look.now), our_configs(memory)
+    readings: dict[str, PoolReading] = {}
+    verdicts: dict[str, Verdict] = {}
+    clocks: dict[str, PoolClocks] = {}
+    for pool in pools:
+        readings[pool] = read_pool(live, pool, order=order, policy=gate, excused=excused, ours=ours)
+        verdicts[pool], clocks[pool] = judge(
+            readings[pool],
+            memory.pool_clocks.get(pool, PoolClocks()),
+            gate,
+            _seen_at(live.pools, look),
+            accepted=frozenset(memory.accepted),
+            counting=look.counting if _pool_is_due(live, memory, pool) else Counting.STOPPED,
+        )
+    return readings, verdicts, clocks
+
+
+class Rolling(Enum):
+    """Whether a pool of the cluster is not settled."""
+
+    YES = "yes"
+    NO = "no"
+
+
+def _judge_modules(
+    look: Looking, rolling: Rolling
+) -> tuple[dict[str, Verdict], frozenset[str], dict[str, ModuleClocks]]:
+    live, memory, gate = look.live, look.memory, look.policy.module
+    at = _seen_at(live.modules, look)
+    verdicts: dict[str, Verdict] = {}
+    unpublished: set[str] = set()
+    clocks = dict(memory.module_clocks)
+    for manifest in look.desired.of_kind(Kind.MODULE_INFO):
+        name, version = manifest.key.name, wanted_version(manifest)
+        upload = publication(name, version)
+        waited = clocks.pop(upload, ModuleClocks())
+        if not asks_for(live, name, version):
+            verdicts[name], waited = judge_publication(
+                read_publication(live, name, version), waited, gate, at, counting=look.counting
+            )
+            if not isinstance(verdicts[name], Open):
+                unpublished.add(name)
+                clocks[upload] = waited
+                continue
+        reading = read_module(live, name, wanted=version, spec_hash_before=memory.spec_hashes.get(name))
+        shaken = rolling is Rolling.YES and name == MACHINE_CONFIG_MODULE and installed(live, name)
+        due = _module_is_due(live, memory, manifest) and not shaken
+        verdicts[name], clocks[name] = judge_module(
+            reading,
+            clocks.get(name, ModuleClocks()),
+            gate,
+            at,
+            counting=look.counting if due else Counting.STOPPED,
+        )
+    return verdicts, frozenset(unpublished), clocks
+
+
+def _seen_at(fact: Fact, look: Looking) -> datetime:
+    """The time that counts for a gate is when its fact was read: what was true in between two looks is what two reads
+    bracket, not what two passes do.
+    """
+    return fact.at if isinstance(fact, Known) and look.live.dark is None else look.now
 
 
 _NONE: Verdict = Open("nothing of ours to wait for")
