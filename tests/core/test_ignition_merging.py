@@ -64,9 +64,7 @@ def test_a_config_of_which_nothing_is_left_is_overridden() -> None:
     merged = merge(configs, ALPHABETICAL)
     assert owners(merged) == {"file /etc/x": ("30", ("30",), ("10", "20"))}
     assert wholly_overridden(merged) == ("20",)
-    assert merged.owned_by("30") == (X,)
-    assert merged.owned_by("10") == (Entry(EntryKind.KERNEL_ARGUMENT, "a"),)
-    assert merged.owned_by("20") == ()
+    assert [(argument.value, argument.owner) for argument in merged.kernel_arguments] == [("a", "10")]
 
 
 @pytest.mark.parametrize(

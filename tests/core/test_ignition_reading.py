@@ -35,14 +35,8 @@ def test_a_config_reads_as_files_units_keys_and_arguments_in_the_order_written()
         ("/etc/chrony.conf", 1, 0o644, "data:,x", None),
     ]
     read_chrony = found.files[1]
-    assert (read_chrony.owner, read_chrony.group, read_chrony.overwrite) == (
-        {"id": 0},
-        {"name": "root"},
-        False,
-    )
-    assert [(u.name, u.enabled, u.mask, u.contents) for u in found.units] == [
-        ("a.service", True, False, "[Unit]")
-    ]
+    assert (read_chrony.owner, read_chrony.group) == ({"id": 0}, {"name": "root"})
+    assert [(u.name, u.enabled, u.contents) for u in found.units] == [("a.service", True, "[Unit]")]
     assert [(d.name, d.contents) for d in found.units[0].dropins] == [("10.conf", None)]
     assert [(u.name, u.ssh_keys) for u in found.users] == [("boot", ("k2", "k1")), ("core", ("k3",))]
     assert found.kernel_arguments == ("b", "a", "b")

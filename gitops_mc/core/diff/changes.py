@@ -127,8 +127,6 @@ class Update:
     patch: tuple[JsonObject, ...] = ()
     union_body: JsonObject | None = None
     """MachineConfiguration whose new lists drop entries of ours: desired plus the entries that go, applied first."""
-    entries_that_go: tuple[str, ...] = ()
-    """Those entries, as `files[/etc/chrony.conf]` or `units[chronyd.service]`."""
     notes: tuple[str, ...] = ()
     """What will not happen, for instance a field we drop that another manager keeps."""
     leaves: tuple[tuple[str, str], ...] = ()

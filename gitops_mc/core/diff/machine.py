@@ -19,7 +19,7 @@ from gitops_mc.core.diff.changes import (
 )
 from gitops_mc.core.diff.comparison import compare_object, turned
 from gitops_mc.core.diff.digests import applied_digest
-from gitops_mc.core.diff.paths import PAUSED, Path, item_of, shown, value_at, with_value, without_nulls
+from gitops_mc.core.diff.paths import PAUSED, Path, shown, value_at, with_value, without_nulls
 from gitops_mc.core.ignition import keep_live_encoding
 from gitops_mc.core.model import (
     ADOPT_ANNOTATION,
@@ -227,7 +227,6 @@ def _adopt(case: Case, ownership: Ownership) -> Adopt:
 
 
 def _update(case: Case, ownership: Ownership) -> Update:
-    union, names = _union(case)
     return Update(
         case.key,
         case.compared.body,
@@ -238,8 +237,7 @@ def _update(case: Case, ownership: Ownership) -> Update:
         case.compared.touch(),
         ownership,
         case.compared.shared_with,
-        union_body=union,
-        entries_that_go=names,
+        union_body=_union(case),
         notes=_notes(case),
     )
 
@@ -261,23 +259,17 @@ def _notes(case: Case) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _union(case: Case) -> tuple[JsonObject | None, tuple[str, ...]]:
-    """For a MachineConfiguration that drops policy of ours: the desired policy together with what goes, and names."""
+def _union(case: Case) -> JsonObject | None:
+    """For a MachineConfiguration that drops policy of ours: the desired policy together with what goes."""
     going = case.compared.going
     if case.key.kind is not Kind.MACHINE_CONFIGURATION or not going:
-        return None, ()
-    union = case.compared.body
+        return None
+    union: JsonObject = case.compared.body
     for path in going:
         union = with_value(union, path, case.compared.there[path])
     digest = applied_digest(case.key.kind, case.key.name, union)
-    union = with_value(union, ("metadata", "annotations", APPLIED_ANNOTATION), digest)
-    return union, tuple(dict.fromkeys(_policy_name(path, case) for path in going))
-
-
-def _policy_name(path: Path, case: Case) -> str:
-    item = item_of(path)
-    named = item if item is not None and value_at(case.compared.body, item) is ABSENT else path
-    return shown(named).removeprefix("spec.nodeDisruptionPolicy.")
+    marked: JsonObject = with_value(union, ("metadata", "annotations", APPLIED_ANNOTATION), digest)
+    return marked
 
 
 def _kept(manifest: Manifest, live: JsonObject) -> JsonObject:

@@ -4,8 +4,8 @@ Reading one observation (`read_*`) is apart from time (`judge`, `judge_gate`), s
 one observation, the remembered clocks, and a time.
 """
 
-from gitops_mc.core.gates.agreement import OrderDoubt, compare_pool, learn_order
-from gitops_mc.core.gates.catalog import CatalogCheck, Outcome, module_config, preflight, read_publication
+from gitops_mc.core.gates.agreement import OrderDoubt, learn_order
+from gitops_mc.core.gates.catalog import Outcome, module_config, preflight, read_publication
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
 from gitops_mc.core.gates.components import read_components
 from gitops_mc.core.gates.constraints import admits
@@ -30,8 +30,6 @@ from gitops_mc.core.gates.pool_checks import paused_by
 from gitops_mc.core.gates.readings import (
     Agreement,
     Attribution,
-    NodeFault,
-    NodeTrouble,
     Paused,
     PoolNotKnown,
     PoolReading,
@@ -51,7 +49,6 @@ from gitops_mc.core.gates.waiting import (
 __all__ = [
     "Agreement",
     "Attribution",
-    "CatalogCheck",
     "Counting",
     "GateHopeless",
     "GateNotKnown",
@@ -61,10 +58,8 @@ __all__ = [
     "Membership",
     "ModuleClocks",
     "Needs",
-    "NodeFault",
     "NodeNeed",
     "NodeState",
-    "NodeTrouble",
     "OrderDoubt",
     "Outcome",
     "Paused",
@@ -75,7 +70,6 @@ __all__ = [
     "Terminal",
     "Unsettled",
     "admits",
-    "compare_pool",
     "judge",
     "judge_gate",
     "judge_module",

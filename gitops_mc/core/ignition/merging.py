@@ -89,14 +89,6 @@ class Effective:
     def of_kind(self, kind: EntryKind) -> tuple[EffectiveEntry, ...]:
         return tuple(found for entry, found in self.entries.items() if entry.kind is kind)
 
-    def owned_by(self, config: str) -> tuple[Entry, ...]:
-        """Entries that `config` decides in the end, kernel arguments included."""
-        arguments = {a.value: None for a in self.kernel_arguments if a.owner == config}
-        return (
-            *(entry for entry, found in self.entries.items() if found.owner == config),
-            *(Entry(EntryKind.KERNEL_ARGUMENT, value) for value in arguments),
-        )
-
 
 @dataclass(slots=True)
 class _Growing:

@@ -32,11 +32,6 @@ class FileEntry:
         return _text(_dict(self.raw.get("contents")).get("compression"))
 
     @property
-    def overwrite(self) -> bool | None:
-        found = self.raw.get("overwrite")
-        return found if isinstance(found, bool) else None
-
-    @property
     def owner(self) -> JsonObject:
         """`user` as written: `id` or `name`."""
         return _dict(self.raw.get("user"))
@@ -80,11 +75,6 @@ class Unit:
     @property
     def enabled(self) -> bool | None:
         found = self.raw.get("enabled")
-        return found if isinstance(found, bool) else None
-
-    @property
-    def mask(self) -> bool | None:
-        found = self.raw.get("mask")
         return found if isinstance(found, bool) else None
 
 
