@@ -14,6 +14,7 @@ from gitops_mc.core.manifests.positions import Places
 from gitops_mc.core.model import (
     CLUSTER_LABEL,
     MODULE_LABEL,
+    BodyPath,
     ClusterScope,
     JsonObject,
     Kind,
@@ -50,7 +51,7 @@ class Candidate:
 
     def problem(
         self,
-        path: tuple[str | int, ...],
+        path: BodyPath,
         rule: str,
         message: str,
         hint: str,
@@ -144,7 +145,7 @@ def _with_local_files(candidate: Candidate, repository: Repository, problems: li
     return replace(candidate, body=body)
 
 
-def _value_at(body: JsonObject, path: tuple[str | int, ...]) -> object:
+def _value_at(body: JsonObject, path: BodyPath) -> object:
     value: object = body
     for part in path:
         match value, part:

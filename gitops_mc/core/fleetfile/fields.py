@@ -10,9 +10,8 @@ from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
-from gitops_mc.core.manifests.flaws import Path
 from gitops_mc.core.manifests.scalars import type_name
-from gitops_mc.core.model import Finding, Severity
+from gitops_mc.core.model import BodyPath, Finding, Severity
 from gitops_mc.core.policy import Count
 
 T = TypeVar("T")
@@ -35,7 +34,7 @@ class Field:
     """One value of the file, its path, and where findings go."""
 
     value: Any
-    path: Path = ()
+    path: BodyPath = ()
     findings: list[Finding] = field(default_factory=list, repr=False)
 
     def note(

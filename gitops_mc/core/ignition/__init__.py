@@ -15,7 +15,7 @@ from gitops_mc.core.ignition.comparing import (
     fitting_orders,
     with_operator_files,
 )
-from gitops_mc.core.ignition.contents import BodyPath, ReadFile, resolve_contents
+from gitops_mc.core.ignition.contents import ReadFile, resolve_contents
 from gitops_mc.core.ignition.data_urls import (
     MAX_DECODED_BYTES,
     DecodeFault,
@@ -44,7 +44,6 @@ __all__ = [
     "KERNEL_ARGUMENTS",
     "MAX_DECODED_BYTES",
     "MAX_SPEC_BYTES",
-    "BodyPath",
     "ChangeKind",
     "DecodeFault",
     "Dropin",

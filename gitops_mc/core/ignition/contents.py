@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from gitops_mc.core.ignition.data_urls import SourceDecodeError, decode_source, encode_source
-from gitops_mc.core.model import Finding, JsonObject
+from gitops_mc.core.model import BodyPath, Finding, JsonObject
 
-BodyPath: TypeAlias = tuple[str | int, ...]
 ReadFile: TypeAlias = Callable[[str], bytes | None]
 """Bytes of a file by the path written in the manifest, or None when there is none that may be read."""
 

@@ -12,10 +12,10 @@ from typing import Any, Final, TypeAlias
 from gitops_mc.core.ignition import resolve_contents
 from gitops_mc.core.manifests.documents import Document, read_documents
 from gitops_mc.core.manifests.envelope import check_envelope, kind_of
-from gitops_mc.core.manifests.flaws import Flaw, Path
+from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.manifests.positions import Chunk, Places, Position, nearest_position
 from gitops_mc.core.manifests.scalars import type_name
-from gitops_mc.core.model import Finding, JsonObject, Kind, Place, Severity
+from gitops_mc.core.model import BodyPath, Finding, JsonObject, Kind, Place, Severity
 
 LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/v1"
 
@@ -27,8 +27,8 @@ class Parsed:
     kind: Kind
     body: JsonObject
     chunk: Chunk
-    base: Path
-    """Path of the object in its document: `()`, or `("items", n)` in a list."""
+    base: BodyPath
+    """BodyPath of the object in its document: `()`, or `("items", n)` in a list."""
     start: Position
     local: bool = False
     """Whether it takes contents from other files; it is then still as written, else contents are resolved."""
@@ -75,8 +75,8 @@ def read_manifests(data: bytes) -> ManifestFile:
 
 
 def _expanded(
-    document: Document, base: Path, value: Any, flaws: list[Flaw]
-) -> Iterator[tuple[Path, JsonObject]]:
+    document: Document, base: BodyPath, value: Any, flaws: list[Flaw]
+) -> Iterator[tuple[BodyPath, JsonObject]]:
     """The object itself, or the items of a list, whose apiVersion and kind may be left to the list."""
     if not isinstance(value, dict):
         finding = Finding(
@@ -104,7 +104,7 @@ def _expanded(
         yield from _expanded(document, (*base, "items", number), whole, flaws)
 
 
-def _parsed(document: Document, base: Path, value: JsonObject, flaws: list[Flaw]) -> Parsed | None:
+def _parsed(document: Document, base: BodyPath, value: JsonObject, flaws: list[Flaw]) -> Parsed | None:
     chunk = document.chunk
     kind = kind_of(value)
     if isinstance(kind, Finding):
@@ -122,7 +122,7 @@ def _parsed(document: Document, base: Path, value: JsonObject, flaws: list[Flaw]
     return Parsed(kind, resolved, chunk, base, start)
 
 
-def flaw_at(chunk: Chunk, base: Path, finding: Finding) -> Flaw:
+def flaw_at(chunk: Chunk, base: BodyPath, finding: Finding) -> Flaw:
     """The finding with its position; its field is told as it stands in the document."""
     path = base + finding.path
     line, column = nearest_position(chunk, path)

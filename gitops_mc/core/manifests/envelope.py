@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
-from gitops_mc.core.manifests.flaws import Path
 from gitops_mc.core.manifests.scalars import type_name
 from gitops_mc.core.model import (
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
     FLEET_LABEL,
+    BodyPath,
     Finding,
     JsonObject,
     Kind,
@@ -121,7 +121,7 @@ def _metadata(value: Any, kind: Kind, note: Note) -> JsonObject:
 def _name_findings(metadata: JsonObject, kind: Kind) -> Iterator[Finding]:
     """A ModuleInfo's name is temporary; whether it may be missing depends on where the manifest stands."""
     name = metadata.get("name")
-    path: Path = ("metadata", "name")
+    path: BodyPath = ("metadata", "name")
     if name is None:
         if kind is not Kind.MODULE_INFO:
             yield Finding(("metadata",), "manifest-name", "metadata.name is missing", "name the object")
@@ -139,7 +139,7 @@ def _name_findings(metadata: JsonObject, kind: Kind) -> Iterator[Finding]:
 
 def _strings(value: Any, key: str, note: Note) -> dict[str, str]:
     """Labels or annotations, which the API takes as strings only; anything else is noted and left out."""
-    path: Path = ("metadata", key)
+    path: BodyPath = ("metadata", key)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -159,5 +159,5 @@ def _strings(value: Any, key: str, note: Note) -> dict[str, str]:
     return strings
 
 
-def _dropped(path: Path, why: str) -> Finding:
+def _dropped(path: BodyPath, why: str) -> Finding:
     return Finding(path, "manifest-server-field", f"{why}; it is not sent", "remove it", Severity.WARNING)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gitops_mc.core.model import Place, Problem, Scope, Severity, dotted
-
-Path = tuple[str | int, ...]
+from gitops_mc.core.model import BodyPath, Place, Problem, Scope, Severity, dotted
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +14,7 @@ class Flaw:
     line: int
     column: int
     rule: str
-    path: Path
+    path: BodyPath
     message: str
     hint: str
     severity: Severity = Severity.ERROR

@@ -17,8 +17,7 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from gitops_mc.core.manifests.flaws import Path
-from gitops_mc.core.model import Place
+from gitops_mc.core.model import BodyPath, Place
 
 Position = tuple[int, int]
 """Line and column, both from 1."""
@@ -32,7 +31,7 @@ class Chunk:
 
     text: bytes
     line: int
-    known: dict[Path, Position] | None = field(default=None, repr=False, compare=False)
+    known: dict[BodyPath, Position] | None = field(default=None, repr=False, compare=False)
     """Filled at the first question; a pure function of `text`."""
 
     def position(self, event: Any) -> Position:
@@ -46,8 +45,8 @@ def events(text: bytes) -> Iterator[Any]:
     return iter(loader.get_event, None)
 
 
-def positions_of(chunk: Chunk) -> Mapping[Path, Position]:
-    """Path -> position of the key (in mappings) or of the item (in lists); of a duplicate key, the first one.
+def positions_of(chunk: Chunk) -> Mapping[BodyPath, Position]:
+    """BodyPath -> position of the key (in mappings) or of the item (in lists); of a duplicate key, the first one.
     Fields that come from an alias or a merge key have no entry. As far as the document can be parsed.
     """
     if chunk.known is None:
@@ -57,34 +56,34 @@ def positions_of(chunk: Chunk) -> Mapping[Path, Position]:
     return chunk.known
 
 
-class Places(Mapping[Path, Place]):
+class Places(Mapping[BodyPath, Place]):
     """The places of one object's fields, as a mapping that is worked out at the first question."""
 
     __slots__ = ("_base", "_chunk", "_file")
 
-    def __init__(self, file: str, chunk: Chunk, base: Path = ()) -> None:
+    def __init__(self, file: str, chunk: Chunk, base: BodyPath = ()) -> None:
         """`base` is the path of the object inside its document."""
         self._file = file
         self._chunk = chunk
         self._base = base
 
-    def __getitem__(self, path: Path) -> Place:
+    def __getitem__(self, path: BodyPath) -> Place:
         line, column = positions_of(self._chunk)[self._base + path]
         return Place(self._file, line, column)
 
-    def __iter__(self) -> Iterator[Path]:
+    def __iter__(self) -> Iterator[BodyPath]:
         start = len(self._base)
         return (path[start:] for path in positions_of(self._chunk) if path[:start] == self._base)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def nearest(self, path: Path) -> Place:
+    def nearest(self, path: BodyPath) -> Place:
         """The place of the field, or of the closest one around it that has a place."""
         return Place(self._file, *nearest_position(self._chunk, self._base + path))
 
 
-def nearest_position(chunk: Chunk, path: Path) -> Position:
+def nearest_position(chunk: Chunk, path: BodyPath) -> Position:
     """The position of the field, or of the closest one around it that has a position."""
     known = positions_of(chunk)
     for end in range(len(path), -1, -1):
@@ -94,7 +93,7 @@ def nearest_position(chunk: Chunk, path: Path) -> Position:
     return (chunk.line + 1, 1)
 
 
-def _walk(chunk: Chunk, known: dict[Path, Position]) -> None:
+def _walk(chunk: Chunk, known: dict[BodyPath, Position]) -> None:
     """Note the position of every node, with a stack of open collections instead of recursion."""
     stack: list[_Open] = []
     for event in events(chunk.text):
@@ -120,12 +119,12 @@ def _walk(chunk: Chunk, known: dict[Path, Position]) -> None:
 class _Open:
     """A collection that has begun: its path, and what comes next in it."""
 
-    path: Path
+    path: BodyPath
     mapping: bool
     items: int = 0
     key: str = ""
 
-    def next_path(self, event: Any, chunk: Chunk, known: dict[Path, Position]) -> Path | None:
+    def next_path(self, event: Any, chunk: Chunk, known: dict[BodyPath, Position]) -> BodyPath | None:
         """The path of the node that begins here; None when the node is a key."""
         number, self.items = self.items, self.items + 1
         if not self.mapping:

@@ -7,8 +7,9 @@ from typing import Final
 from yaml import MarkedYAMLError, YAMLError
 from yaml.reader import ReaderError
 
-from gitops_mc.core.manifests.flaws import Flaw, Path
+from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.manifests.positions import Chunk
+from gitops_mc.core.model import BodyPath
 
 _HINTS: Final = (
     ("mapping values are not allowed", "quote the value if it contains `: `, or mend the indentation"),
@@ -23,7 +24,7 @@ _HINTS: Final = (
 )
 
 
-def syntax_flaw(error: YAMLError, chunk: Chunk, path: Path) -> Flaw:
+def syntax_flaw(error: YAMLError, chunk: Chunk, path: BodyPath) -> Flaw:
     """The place where libyaml gave up, and its reason."""
     if isinstance(error, ReaderError):
         return _character(error, chunk, path)
@@ -48,7 +49,7 @@ def syntax_flaw(error: YAMLError, chunk: Chunk, path: Path) -> Flaw:
     return Flaw(line, column, "yaml-syntax", path, f"not YAML: {reason}", hint)
 
 
-def _character(error: ReaderError, chunk: Chunk, path: Path) -> Flaw:
+def _character(error: ReaderError, chunk: Chunk, path: BodyPath) -> Flaw:
     offset = max(int(error.position), 0)
     line = chunk.text.count(b"\n", 0, offset)
     column = offset - (chunk.text.rfind(b"\n", 0, offset) + 1)

@@ -53,6 +53,7 @@ from gitops_mc.core.model.objects import (
     uid_of,
 )
 from gitops_mc.core.model.problems import (
+    BodyPath,
     ClusterScope,
     Finding,
     FleetScope,
@@ -91,6 +92,7 @@ __all__ = [
     "POLICY_NAME",
     "PRUNE_ANNOTATION",
     "ROLE_LABEL",
+    "BodyPath",
     "ClusterScope",
     "Commit",
     "Content",

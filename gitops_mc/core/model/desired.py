@@ -9,7 +9,7 @@ from typing import NewType
 
 from gitops_mc.core.model.names import Kind, ResourceKey
 from gitops_mc.core.model.objects import JsonObject, digest_of
-from gitops_mc.core.model.problems import Place, Problem, Severity
+from gitops_mc.core.model.problems import BodyPath, Place, Problem, Severity
 
 Content = NewType("Content", str)
 """Digest of a cluster's resolved desired objects (64 hex digits). The identity of what is rolled out."""
@@ -27,9 +27,7 @@ class Manifest:
     place: Place
     shared_set: str | None = None
     """Path of the shared set it came from, or None for the cluster's own folder."""
-    places: Mapping[tuple[str | int, ...], Place] = field(
-        default_factory=lambda: MappingProxyType({}), compare=False
-    )
+    places: Mapping[BodyPath, Place] = field(default_factory=lambda: MappingProxyType({}), compare=False)
     """Place of each field by its path in the document as written, for messages."""
 
     @property

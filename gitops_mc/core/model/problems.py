@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+BodyPath: TypeAlias = tuple[str | int, ...]
+"""Where something stands in an object: keys, and positions in lists."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
@@ -86,14 +89,14 @@ def sorted_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 class Finding:
     """A problem before it has a place: found in one manifest's body, at a path in it."""
 
-    path: tuple[str | int, ...]
+    path: BodyPath
     rule: str
     message: str
     hint: str
     severity: Severity = Severity.ERROR
 
 
-def dotted(path: tuple[str | int, ...]) -> str:
+def dotted(path: BodyPath) -> str:
     """`("spec", "files", 0, "path")` as `spec.files[0].path`."""
     text = ""
     for part in path:

@@ -8,26 +8,24 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, TypeAlias
+from typing import Any
 
 from gitops_mc.core.ignition import SourceDecodeError, decode_source, path_matches
-from gitops_mc.core.model import MODULE_LABEL, JsonObject, Kind
+from gitops_mc.core.model import MODULE_LABEL, BodyPath, JsonObject, Kind
 from gitops_mc.core.policy import Sensitive
-
-Path: TypeAlias = tuple[str | int, ...]
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """A copy of a whole earlier version of the object, written by `kubectl apply`."""
 
 _UNIT_FILE = re.compile(r"/(etc|run|usr/lib)/systemd/system/(?P<name>[^/]+?)(\.d/[^/]+)?$")
-_CONFIG: Path = ("spec", "config")
+_CONFIG: BodyPath = ("spec", "config")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One sensitive part of an object: what to hide, and what not to say anywhere else."""
 
-    path: Path
+    path: BodyPath
     shown: Any
     """What stands in its place: a value of the same shape."""
     secrets: tuple[bytes, ...]
@@ -85,7 +83,7 @@ def _files(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
                 yield _contents((*path, *where), resource)
 
 
-def _contents(path: Path, contents: JsonObject) -> Part:
+def _contents(path: BodyPath, contents: JsonObject) -> Part:
     secrets: list[bytes] = []
     size = 0
     for field in ("inline", "source"):
@@ -135,7 +133,7 @@ def _module(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
             yield _value(path, value)
 
 
-def _pointer(document: Any, pointer: str) -> Path:
+def _pointer(document: Any, pointer: str) -> BodyPath:
     """The keys of an RFC 6901 pointer, as numbers where they go into a list."""
     path: list[str | int] = []
     for raw in pointer.split("/")[1:]:
@@ -147,7 +145,7 @@ def _pointer(document: Any, pointer: str) -> Path:
     return tuple(path)
 
 
-def _value(path: Path, value: Any) -> Part:
+def _value(path: BodyPath, value: Any) -> Part:
     size = len(_bytes(value)) if isinstance(value, str) else len(json.dumps(value))
     return Part(path, marker(size), tuple(_leaves(value)))
 
@@ -170,14 +168,14 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _items(body: JsonObject, path: Path) -> Iterator[tuple[Path, JsonObject]]:
+def _items(body: JsonObject, path: BodyPath) -> Iterator[tuple[BodyPath, JsonObject]]:
     found = value_at(body, path)
     for index, item in enumerate(found if isinstance(found, list) else ()):
         if isinstance(item, dict):
             yield (*path, index), item
 
 
-def value_at(document: Any, path: Path) -> Any:
+def value_at(document: Any, path: BodyPath) -> Any:
     """The value at a path, or None."""
     for key in path:
         if isinstance(document, dict):

@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import BodyPath, JsonObject
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.redact.places import (
     LAST_APPLIED,
-    Path,
     last_applied,
     marker,
     sensitive_parts,
@@ -141,7 +140,7 @@ class Redactor:
         return shown
 
 
-def _replaced(document: Any, path: Path, value: Any) -> Any:
+def _replaced(document: Any, path: BodyPath, value: Any) -> Any:
     """A copy of the document with one value replaced; what is not on the path is shared."""
     if not path:
         return value

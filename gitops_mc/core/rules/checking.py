@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
+    BodyPath,
     ClusterScope,
     DesiredCluster,
     Manifest,
@@ -20,7 +21,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.policy import FleetPolicy
 from gitops_mc.core.rules.merged import pool_views
-from gitops_mc.core.rules.row import DesiredFacts, Hit, LiveFacts, LiveRule, Path, Rule, ScopeKind
+from gitops_mc.core.rules.row import DesiredFacts, Hit, LiveFacts, LiveRule, Rule, ScopeKind
 from gitops_mc.core.rules.table import LIVE_RULES, RULES
 
 
@@ -83,7 +84,7 @@ def _scope(kind: ScopeKind, manifest: Manifest, cluster: str) -> Scope:
     return ClusterScope(cluster)
 
 
-def place_of(manifest: Manifest, path: Path) -> Place:
+def place_of(manifest: Manifest, path: BodyPath) -> Place:
     """Where a path of the body stands: its own place, else its nearest ancestor's, else the manifest's."""
     while path:
         found = manifest.places.get(path)

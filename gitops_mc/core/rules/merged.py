@@ -15,11 +15,11 @@ from gitops_mc.core.ignition import (
     spec_size,
     wholly_overridden,
 )
-from gitops_mc.core.model import POLICY_NAME, ROLE_LABEL, DesiredCluster, JsonObject, Kind, Manifest
+from gitops_mc.core.model import POLICY_NAME, ROLE_LABEL, BodyPath, DesiredCluster, JsonObject, Kind, Manifest
 from gitops_mc.core.rules.files import parent_among
 from gitops_mc.core.rules.policies import covering_entry, default_file_actions, states_file_default
 from gitops_mc.core.rules.pools import known_pools, selected
-from gitops_mc.core.rules.row import DesiredFacts, Hit, Path, PoolView
+from gitops_mc.core.rules.row import DesiredFacts, Hit, PoolView
 from gitops_mc.core.rules.shapes import entries, labels
 
 _NEAR = 0.9
@@ -47,7 +47,7 @@ def pool_views(cluster: DesiredCluster) -> tuple[PoolView, ...]:
     return tuple(views)
 
 
-def _where(body: JsonObject, entry: Entry) -> Path:
+def _where(body: JsonObject, entry: Entry) -> BodyPath:
     """The path of an entry in the config that declares it."""
     if entry.kind in (EntryKind.KERNEL_ARGUMENT, EntryKind.KERNEL_ARGUMENTS):
         return ("spec", "kernelArguments")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gitops_mc.core.disruption import closest_policy
-from gitops_mc.core.model import POLICY_NAME, JsonObject, dotted, name_of
+from gitops_mc.core.model import POLICY_NAME, BodyPath, JsonObject, dotted, name_of
 from gitops_mc.core.rules.files import wrong_with_path
-from gitops_mc.core.rules.row import Found, Path
+from gitops_mc.core.rules.row import Found
 from gitops_mc.core.rules.shapes import at, entries, mapping, sequence, text
 from gitops_mc.core.rules.units import UNIT_TYPES
 
@@ -27,7 +27,7 @@ _DEFAULTS = ("spec", "defaultNodeDisruptionPolicySpecAction")
 _KEYED = (("files", "path"), ("units", "name"))
 
 
-def _lists(body: JsonObject) -> Iterator[tuple[Path, Any]]:
+def _lists(body: JsonObject) -> Iterator[tuple[BodyPath, Any]]:
     """Every action list, with its path."""
     for name, _ in _KEYED:
         for where, entry in entries(body, *_POLICY, name):
@@ -39,7 +39,7 @@ def _lists(body: JsonObject) -> Iterator[tuple[Path, Any]]:
             yield (*_DEFAULTS, name), at(body, *_DEFAULTS, name)
 
 
-def _each_action(body: JsonObject) -> Iterator[tuple[Path, JsonObject]]:
+def _each_action(body: JsonObject) -> Iterator[tuple[BodyPath, JsonObject]]:
     for path, actions in _lists(body):
         for index, action in enumerate(sequence(actions)):
             if isinstance(action, dict):
@@ -106,7 +106,7 @@ def service_name(body: JsonObject) -> Found:
             )
 
 
-def _unit_names(body: JsonObject) -> Iterator[tuple[Path, str]]:
+def _unit_names(body: JsonObject) -> Iterator[tuple[BodyPath, str]]:
     for path, action in _each_action(body):
         for field in _WITH_SERVICE.values():
             yield (*path, field, "serviceName"), text(at(action, field, "serviceName"))

@@ -9,10 +9,8 @@ from typing import TypeAlias
 
 from gitops_mc.core.ignition import Effective
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import DesiredCluster, JsonObject, Kind, Manifest, Severity
+from gitops_mc.core.model import BodyPath, DesiredCluster, JsonObject, Kind, Manifest, Severity
 from gitops_mc.core.policy import FleetPolicy
-
-Path: TypeAlias = tuple[str | int, ...]
 
 
 class ScopeKind(StrEnum):
@@ -44,7 +42,7 @@ class Hit:
     """One violation: the manifest, the path in its body, what is wrong, and what to do about it."""
 
     manifest: Manifest
-    path: Path
+    path: BodyPath
     message: str
     hint: str
 
@@ -107,8 +105,8 @@ class LiveRule:
     check: LiveCheck
 
 
-Found: TypeAlias = Iterator[tuple[Path, str, str]]
-"""Path, message and hint of what is wrong with one body."""
+Found: TypeAlias = Iterator[tuple[BodyPath, str, str]]
+"""BodyPath, message and hint of what is wrong with one body."""
 
 
 def each(kind: Kind, check: Callable[[JsonObject], Found]) -> DesiredCheck:

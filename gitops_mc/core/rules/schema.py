@@ -12,8 +12,8 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from gitops_mc.core.model import JsonObject, Kind, dotted
-from gitops_mc.core.rules.row import Found, Path
+from gitops_mc.core.model import BodyPath, JsonObject, Kind, dotted
+from gitops_mc.core.rules.row import Found
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ SPECS: MappingProxyType[Kind, Shape] = MappingProxyType(
 )
 
 
-def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape, Path]]:
+def _children(value: Any, shape: Shape, path: BodyPath) -> Iterator[tuple[Any, Shape, BodyPath]]:
     """The declared parts of a value, one level down."""
     if isinstance(shape, ListOf) and isinstance(value, list):
         for index, element in enumerate(value):
@@ -91,7 +91,7 @@ def _children(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Any, Shape
                 yield value[key], inner, (*path, key)
 
 
-def _undeclared(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
+def _undeclared(value: Any, shape: Shape, path: BodyPath) -> Iterator[tuple[BodyPath, tuple[str, ...]]]:
     """Fields outside the schema, each with the names that are declared beside it."""
     if isinstance(shape, MappingProxyType) and isinstance(value, dict):
         for key in value:
@@ -101,7 +101,7 @@ def _undeclared(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Path, tu
         yield from _undeclared(child, inner, where)
 
 
-def _wrongly_typed(value: Any, shape: Shape, path: Path) -> Iterator[tuple[Path, str]]:
+def _wrongly_typed(value: Any, shape: Shape, path: BodyPath) -> Iterator[tuple[BodyPath, str]]:
     match shape:
         case Leaf(types, words):
             if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):

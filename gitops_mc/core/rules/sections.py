@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any
 
-from gitops_mc.core.model import ROLE_LABEL, JsonObject, dotted, is_protected_config, name_of
-from gitops_mc.core.rules.row import Found, Path
+from gitops_mc.core.model import ROLE_LABEL, BodyPath, JsonObject, dotted, is_protected_config, name_of
+from gitops_mc.core.rules.row import Found
 from gitops_mc.core.rules.shapes import at, entries, filled, labels, mapping, sequence, text
 
 IGNITION_VERSION = "3.4.0"
@@ -107,7 +107,7 @@ def unknown_ignition_fields(body: JsonObject) -> Found:
             yield from _unknown(where, entry, known)
 
 
-def _unknown(path: Path, value: JsonObject, known: frozenset[str]) -> Found:
+def _unknown(path: BodyPath, value: JsonObject, known: frozenset[str]) -> Found:
     for key in value:
         if key not in known:
             close = get_close_matches(key, sorted(known), n=1)
@@ -151,7 +151,7 @@ def user_fields(body: JsonObject) -> Found:
                 )
 
 
-def _keys(body: JsonObject) -> Iterator[tuple[Path, Any]]:
+def _keys(body: JsonObject) -> Iterator[tuple[BodyPath, Any]]:
     for path, user in entries(body, *_CONFIG, "passwd", "users"):
         for index, key in enumerate(sequence(user.get("sshAuthorizedKeys"))):
             yield (*path, "sshAuthorizedKeys", index), key

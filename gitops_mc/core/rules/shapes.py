@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gitops_mc.core.model import JsonObject
-from gitops_mc.core.rules.row import Path
+from gitops_mc.core.model import BodyPath, JsonObject
 
 
 def mapping(value: Any) -> JsonObject:
@@ -26,7 +25,7 @@ def at(body: Any, *path: str) -> Any:
     return body
 
 
-def entries(body: Any, *path: str) -> Iterator[tuple[Path, JsonObject]]:
+def entries(body: Any, *path: str) -> Iterator[tuple[BodyPath, JsonObject]]:
     """The objects of a list at a path of keys, each with its own path."""
     for index, entry in enumerate(sequence(at(body, *path))):
         if isinstance(entry, dict):
