@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -21,8 +21,8 @@ from gitops_mc.core.errors import (
     MalformedApplyError,
     UnauthorizedError,
 )
-from gitops_mc.core.live import Dark, LiveCluster
-from gitops_mc.core.model import Kind, Known, Outage
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import Kind, Known
 from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import FleetMemory
@@ -71,20 +71,10 @@ def plan_fleet(session: Session, fleet: Fleet, only: frozenset[str] | None, aski
         fleet.contents,
     )
     memory = session.executor.memory()
-    live = _with_late(session, session.executor.observe(watched, Interest(nodes=NodeReading.ALWAYS)))
+    live = session.executor.observe(watched, Interest(nodes=NodeReading.ALWAYS))
     known = session.executor.with_past(fleet, memory)
     found = asking(session, preview(known, memory, live, session.clock.now(), only))
     return Planned(found, memory, live)
-
-
-def _with_late(session: Session, live: Mapping[str, LiveCluster]) -> Mapping[str, LiveCluster]:
-    """Clusters whose reading has not come back do not answer, as far as this look goes."""
-    now, late = session.clock.now(), session.workers.running()
-    told = f"no answer within {ONE_LOOK.total_seconds():.0f} seconds"
-    return {
-        name: replace(facts, dark=Dark(told, Outage.UNREACHABLE, now)) if name in late else facts
-        for name, facts in live.items()
-    }
 
 
 def ask_nobody(_session: Session, found: FleetPreview) -> FleetPreview:

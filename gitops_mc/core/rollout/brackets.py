@@ -22,6 +22,7 @@ from gitops_mc.core.model import (
     resource_version,
 )
 from gitops_mc.core.pools import rendered_name
+from gitops_mc.core.raw import section
 from gitops_mc.core.rollout.moves import PoolPatch
 
 _PATH = "/metadata/annotations/" + BRACKET_ANNOTATION.replace("~", "~0").replace("/", "~1")
@@ -87,23 +88,23 @@ def closing(pool: JsonObject, mark: Mark, desired: JsonObject | None) -> PoolPat
 
     A manifest that sets `paused` itself takes effect here; otherwise it becomes what it was before us.
     """
-    wanted = (desired or {}).get("spec", {}).get("paused", mark.before)
+    wanted = section(desired, "spec").get("paused", mark.before)
     operations = [_test(pool), {"op": "remove", "path": _PATH}]
     if wanted is True and mark.before is not True:
         operations.append({"op": "add", "path": _PAUSED_PATH, "value": "true"})
     if wanted is not None:
         operations.append({"op": "add", "path": "/spec/paused", "value": wanted})
-    elif "paused" in (pool.get("spec") or {}):
+    elif "paused" in section(pool, "spec"):
         operations.append({"op": "remove", "path": "/spec/paused"})
     return PoolPatch(name_of(pool), tuple(operations))
 
 
 def paused_in_git(manifest: JsonObject | None) -> bool:
-    return (manifest or {}).get("spec", {}).get("paused") is True
+    return section(manifest, "spec").get("paused") is True
 
 
 def is_paused(pool: JsonObject) -> bool:
-    return (pool.get("spec") or {}).get("paused") is True
+    return section(pool, "spec").get("paused") is True
 
 
 def freed_by_git(pool: JsonObject, manifest: JsonObject | None) -> bool:
