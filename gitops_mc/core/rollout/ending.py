@@ -6,6 +6,7 @@ from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
 from gitops_mc.core.rollout.moves import (
+    FINAL,
     ClusterView,
     Decision,
     Done,
@@ -18,8 +19,6 @@ from gitops_mc.core.rollout.moves import (
 
 Ending: TypeAlias = Done | Halted | Hold
 
-_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS, Standing.GONE)
-
 
 def ending(decision: Decision, only: AbstractSet[str] | None) -> Ending | None:
     """How the rollout ends at this pass, or None while it goes on. `only`: the clusters that may be written for, None
@@ -30,11 +29,11 @@ def ending(decision: Decision, only: AbstractSet[str] | None) -> Ending | None:
     if only is None or decision.moves:
         return None
     chosen = [c for c in decision.clusters if c.cluster in only]
-    if all(c.standing in _OVER for c in chosen):
+    if all(c.standing in FINAL for c in chosen):
         passed = sum(1 for c in chosen if c.standing is Standing.PASSED)
         return Done(f"{passed} of {len(chosen)} chosen cluster(s) passed")
     waiting = [c for c in chosen if c.standing is Standing.READY]
-    if len(waiting) < sum(1 for c in chosen if c.standing not in _OVER):
+    if len(waiting) < sum(1 for c in chosen if c.standing not in FINAL):
         return None
     return _shut_out(decision, waiting, only)
 
@@ -68,11 +67,11 @@ def _unfinished(decision: Decision, wave: WaveView, only: AbstractSet[str]) -> l
     others = [
         c
         for c in decision.clusters
-        if c.wave == wave.wave and c.cluster not in only and c.standing not in _OVER
+        if c.wave == wave.wave and c.cluster not in only and c.standing not in FINAL
     ]
     if any(c.standing is Standing.NOT_KNOWN for c in others):
         return []
     chosen_inside = any(
-        c.wave == wave.wave and c.cluster in only and c.standing not in _OVER for c in decision.clusters
+        c.wave == wave.wave and c.cluster in only and c.standing not in FINAL for c in decision.clusters
     )
     return [c for c in others if c.begun] if chosen_inside else others

@@ -26,13 +26,13 @@ from gitops_mc.core.rollout.memory import (
     PruneLimits,
     prune_in_force,
 )
-from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import AWAY, Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.repairs import pool_subject
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed
-from gitops_mc.core.rollout.waves import Budget, Line, lines, look, not_reread, remembered
+from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
 
 UNWATCHED = timedelta(minutes=2)
 """After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
@@ -239,13 +239,12 @@ def _budget(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) 
     rollout = fleet.policy.rollout
     failed = [n for n, a in found.items() if a.memory.failure is not None and a.memory.begun]
     failed += [n for n, a in found.items() if a.standing is Standing.FAILED and n not in failed]
-    away = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
     waiting_halt = memory.halt.clusters if memory.halt is not None else ()
     return Budget(
         failures_allowed=rollout.max_failures.of(total),
         failed=len({*failed, *waiting_halt}),
         unreachable_allowed=rollout.max_unreachable.of(total),
-        unreachable=sum(1 for n, a in found.items() if a.standing in away and n not in failed),
+        unreachable=sum(1 for n, a in found.items() if a.standing in AWAY and n not in failed),
     )
 
 
@@ -279,7 +278,7 @@ def _waves(
         wave_memory = remembered(line, clusters, memory.waves.get(line.wave.name))
         if line.wave.name in on.acts.approved:
             wave_memory = replace(wave_memory, approved=True)
-        if not closed and position and _unfinished(line, found):
+        if not closed and position and has_work(line, found):
             closed = _before_opening(ordered[:position], found, on, budget)
         view, wave_memory = look(line, found, wave_memory, budget, on.now, closed=closed)
         memory = memory.with_wave(line.wave.name, wave_memory)
@@ -300,11 +299,6 @@ def _before_opening(before: Sequence[Line], found: Mapping[str, Assessment], on:
     read_at = {n: x.pools.at for n, x in live.items() if isinstance(x.pools, Known) and x.dark is None}
     stale = not_reread(before, found, read_at, on.now)
     return f"looking again at {', '.join(stale[:3])} before this wave opens" if stale else ""
-
-
-def _unfinished(line: Line, found: Mapping[str, Assessment]) -> bool:
-    over = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
-    return any(found[name].standing not in over for name in line.members)
 
 
 # ----------------------------------------------------------------------------------------------------------- moves

@@ -74,6 +74,14 @@ class Standing(StrEnum):
     """Remembered, but its folder is gone: nothing is changed there any more, and nothing is deleted."""
 
 
+OUT_OF_THE_WAY = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
+"""Nothing is waited for here: the wave goes on without any tolerance."""
+AWAY = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
+"""Counted against maxUnreachable; within it, the next wave may open without them."""
+FINAL = (*OUT_OF_THE_WAY, Standing.PROBLEMS, Standing.GONE)
+"""Time alone changes nothing here."""
+
+
 @dataclass(frozen=True, slots=True)
 class GateView:
     """One gate as it is shown: `pool worker`, `module machine-config`, `policy`, `components`."""

@@ -8,6 +8,7 @@ from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.hands import hands
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import (
+    FINAL,
     ClusterView,
     Done,
     Halted,
@@ -21,7 +22,6 @@ from gitops_mc.core.rollout.moves import (
 )
 from gitops_mc.core.rollout.next_step import Act, Await
 
-_FINAL = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.PROBLEMS, Standing.GONE)
 _MOVING = (Standing.IN_FLIGHT, Standing.NOT_KNOWN, Standing.UNPUBLISHED)
 _ACTS = {
     Standing.FAILED: "push newer content that changes what failed, or: gitops-mc release {0}, gitops-mc skip {0}",
@@ -91,7 +91,7 @@ def outlook(
     soaking = [w for w in waves if w.state is WaveState.SOAKING]
     if soaking and not shaky:
         return Wait(f"wave {soaking[0].wave}: {soaking[0].reason}")
-    rest = [c for c in clusters if c.standing not in _FINAL or (c.standing is Standing.GONE and c.step)]
+    rest = [c for c in clusters if c.standing not in FINAL or (c.standing is Standing.GONE and c.step)]
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
     if not rest and not soaking:
         passed = sum(1 for c in clusters if c.standing is Standing.PASSED)

@@ -10,13 +10,11 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, digest_of
 from gitops_mc.core.policy import Approval, ClusterSelector, FleetPolicy, Wave
 from gitops_mc.core.rollout.case import Assessment, all_open
 from gitops_mc.core.rollout.memory import WaveMemory
-from gitops_mc.core.rollout.moves import Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import AWAY, OUT_OF_THE_WAY, Standing, WaveState, WaveView
 
 FRESH = timedelta(minutes=2)
 """How old facts about passed clusters may be when the next wave opens."""
 
-_OUT_OF_THE_WAY = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
-_TOLERABLE = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
 _COSTS_NOTHING = (Standing.PROBLEMS,)
 
 
@@ -97,21 +95,22 @@ def look(
         return WaveView(wave.name, WaveState.DONE, why, line.members), memory
     if closed:
         return WaveView(wave.name, WaveState.CLOSED, closed, line.members), memory
-    if wave.approval is Approval.MANUAL and not memory.approved and _has_work(line, found):
+    if wave.approval is Approval.MANUAL and not memory.approved and has_work(line, found):
         reason = f"wave {wave.name} waits for approval: gitops-mc apply --approve {wave.name}"
         return WaveView(wave.name, WaveState.NEEDS_APPROVAL, reason, line.members), memory
     return WaveView(wave.name, WaveState.OPEN, why, line.members), replace(memory, soak_since=None)
 
 
-def _has_work(line: Line, found: Mapping[str, Assessment]) -> bool:
-    return any(found[name].standing not in _OUT_OF_THE_WAY for name in line.members)
+def has_work(line: Line, found: Mapping[str, Assessment]) -> bool:
+    """Whether a cluster of the wave is still to be waited for."""
+    return any(found[name].standing not in OUT_OF_THE_WAY for name in line.members)
 
 
 def _done(line: Line, found: Mapping[str, Assessment], budget: Budget) -> tuple[bool, str]:
     if not line.members:
         return True, "no cluster falls into it"
     standings = {name: found[name].standing for name in line.members}
-    rest = {n: s for n, s in standings.items() if s not in _OUT_OF_THE_WAY and s not in _COSTS_NOTHING}
+    rest = {n: s for n, s in standings.items() if s not in OUT_OF_THE_WAY and s not in _COSTS_NOTHING}
     intolerable = [n for n, s in rest.items() if not _tolerated(s, budget)]
     if intolerable:
         told = ", ".join(f"{n} is {standings[n].value}" for n in intolerable[:3])
@@ -128,7 +127,7 @@ def _tolerated(standing: Standing, budget: Budget) -> bool:
     match standing:
         case Standing.FAILED:
             return not budget.too_many_failures
-        case _ if standing in _TOLERABLE:
+        case _ if standing in AWAY:
             return not budget.too_many_unreachable
         case _:
             return False

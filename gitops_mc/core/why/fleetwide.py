@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 from gitops_mc.core.model import Kind, Manifest, Severity, Unknown
 from gitops_mc.core.pools import selects_config
-from gitops_mc.core.rollout.moves import ClusterView, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import AWAY, OUT_OF_THE_WAY, ClusterView, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.waves import lines
 from gitops_mc.core.why.link import Link, Question, Subject
 
 _SHOWN = 5
-_AWAY = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)
-_OVER = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED, Standing.GONE)
+_OVER = (*OUT_OF_THE_WAY, Standing.GONE)
 
 
 def git(q: Question) -> Iterator[Link]:
@@ -112,7 +111,7 @@ def budget(q: Question) -> Iterator[Link]:
     if q.view.standing in _OVER:
         return
     rows = (
-        ("maxUnreachable", rollout.max_unreachable.of(total), _standing_in(q, _AWAY)),
+        ("maxUnreachable", rollout.max_unreachable.of(total), _standing_in(q, AWAY)),
         ("maxFailures", rollout.max_failures.of(total), _standing_in(q, (Standing.FAILED,))),
     )
     for limit, allowed, using in rows:
