@@ -62,5 +62,5 @@ def _clock(body: bytes, stop: threading.Event | None) -> ScaledClock | None:
     try:
         told = json.loads(body)
         return ScaledClock(float(told["speed"]), start=datetime.fromisoformat(told["now"]), stop=stop)
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None

@@ -25,7 +25,7 @@ from enum import Enum, StrEnum
 from typing import TYPE_CHECKING
 
 from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
-from gitops_mc.app.api_errors import PatchTests, where
+from gitops_mc.app.api_errors import PatchTests, is_object, where
 from gitops_mc.app.api_paths import RESOURCES, Resource, api_root, resource
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, METADATA_LIST, Request
 from gitops_mc.core.errors import GoneError, NotFoundError, UnreachableError
@@ -47,6 +47,9 @@ __all__ = [
     "Resource",
     "resource",
 ]
+
+
+_MISSING = object()
 
 
 class Force(Enum):
@@ -98,7 +101,11 @@ class ClusterApi:
 
     def get(self, cluster: str, what: Resource, name: str, *, namespace: str = "") -> JsonObject:
         """One object as it is now. NotFoundError: the server says that it is not there."""
-        return self._calls.answer(cluster, Call(Request("GET", what.item(name, namespace)), what.kind))
+        request = Request("GET", what.item(name, namespace))
+        found = self._calls.answer(cluster, Call(request, what.kind))
+        if not is_object(found):
+            raise UnreachableError(f"{where(cluster, request)}: the answer is not an object with a name")
+        return found
 
     def list(
         self, cluster: str, what: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
@@ -274,8 +281,8 @@ class ClusterApi:
             query = (*first.query, ("limit", str(self._patience.page)), *more)
             request = Request("GET", first.path, query, accept=first.accept)
             page = self._calls.answer(cluster, Call(request, "*List"))
-            found = page.get("items")
-            if not isinstance(found, list | None):
+            found = page.get("items", _MISSING)
+            if not isinstance(found, list | None) or not all(map(is_object, found or ())):
                 raise UnreachableError(f"{where(cluster, first)}: the answer is not a list of objects")
             items += found or ()  # Go writes an empty list as null
             following = str(metadata(page).get("continue") or "")

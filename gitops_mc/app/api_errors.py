@@ -71,6 +71,19 @@ def decode(body: bytes) -> JsonObject | None:
     return value if isinstance(value, dict) else None
 
 
+def is_object(value: object) -> bool:
+    """Whether an API server can have sent this as an object: it has a name, and its labels and annotations are texts."""
+    match value:
+        case {"metadata": {"name": str() as name, **more}} if name:
+            return _are_texts(more.get("labels")) and _are_texts(more.get("annotations"))
+        case _:
+            return False
+
+
+def _are_texts(value: object) -> bool:
+    return value is None or (isinstance(value, dict) and all(isinstance(v, str) for v in value.values()))
+
+
 def status_of(body: bytes) -> Status | None:
     """The Status in a body, or None when the answer does not come from a Kubernetes API."""
     value = decode(body)

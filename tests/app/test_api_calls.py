@@ -62,6 +62,9 @@ class Script:
         return line
 
 
+ANSWER = {"kind": "MachineConfigPool", "metadata": {"name": "worker"}}
+
+
 def ok(**body: object) -> Response:
     return Response(200, json.dumps(body).encode())
 
@@ -117,7 +120,7 @@ def test_a_call_that_cannot_hurt_twice_is_repeated_until_it_is_answered(
     call: Callable[[ClusterApi], object], line: Response | GitopsMcError
 ) -> None:
     review = call is REPEATABLE["can_i"]
-    script = Script([line, line, ok(kind="SelfSubjectAccessReview" if review else "MachineConfigPool")])
+    script = Script([line, line, ok(kind="SelfSubjectAccessReview") if review else ok(**ANSWER)])
     call(api(script))
     assert len(script.sent) == 3
     assert len(set(script.sent)) == 1
@@ -127,11 +130,11 @@ def test_a_call_that_cannot_hurt_twice_is_repeated_until_it_is_answered(
 def test_a_write_without_precondition_is_repeated_only_if_it_was_not_carried_out(
     call: Callable[[ClusterApi], object],
 ) -> None:
-    throttled = Script([refused(429), ok(kind="MachineConfigPool")])
+    throttled = Script([refused(429), ok(**ANSWER)])
     call(api(throttled))
     assert len(throttled.sent) == 2
     for line in (GONE, refused(503), refused(500)):
-        script = Script([line, ok(kind="MachineConfigPool")])
+        script = Script([line, ok(**ANSWER)])
         with pytest.raises((UnreachableError, ServerError)):
             call(api(script))
         assert len(script.sent) == 1
@@ -140,7 +143,7 @@ def test_a_write_without_precondition_is_repeated_only_if_it_was_not_carried_out
 @pytest.mark.parametrize("call", NEVER.values(), ids=NEVER.keys())
 @pytest.mark.parametrize("line", [GONE, refused(503), refused(429)], ids=["silence", "503", "429"])
 def test_a_create_is_sent_once(call: Callable[[ClusterApi], object], line: Response | GitopsMcError) -> None:
-    script = Script([line, ok(kind="MachineConfigPool")])
+    script = Script([line, ok(**ANSWER)])
     with pytest.raises(GitopsMcError):
         call(api(script))
     assert len(script.sent) == 1
@@ -148,24 +151,22 @@ def test_a_create_is_sent_once(call: Callable[[ClusterApi], object], line: Respo
 
 @pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 409, 415, 422])
 def test_an_answer_that_will_not_change_is_not_asked_for_again(code: int) -> None:
-    script = Script([refused(code), ok(kind="MachineConfigPool")])
+    script = Script([refused(code), ok(**ANSWER)])
     with pytest.raises(ApiError):
         api(script).get("edge-01", POOL, "worker")
     assert len(script.sent) == 1
 
 
 def test_a_malformed_apply_is_never_repeated() -> None:
-    script = Script(
-        [refused(500, message="failed to create typed patch object (/worker)"), ok(kind="MachineConfigPool")]
-    )
+    script = Script([refused(500, message="failed to create typed patch object (/worker)"), ok(**ANSWER)])
     with pytest.raises(ApiError, match="typed patch"):
         api(script).apply("edge-01", POOL, BODY)
     assert len(script.sent) == 1
 
 
 def test_half_an_answer_to_a_read_is_asked_for_again() -> None:
-    script = Script([Response(200, b'{"kind":"Mach'), ok(kind="MachineConfigPool")])
-    assert api(script).get("edge-01", POOL, "worker") == {"kind": "MachineConfigPool"}
+    script = Script([Response(200, b'{"kind":"Mach'), ok(**ANSWER)])
+    assert api(script).get("edge-01", POOL, "worker") == ANSWER
 
 
 def test_waits_grow_with_jitter_and_the_last_error_is_raised() -> None:
@@ -176,13 +177,13 @@ def test_waits_grow_with_jitter_and_the_last_error_is_raised() -> None:
 
 
 def test_retry_after_is_waited_for_and_jitter_comes_on_top() -> None:
-    script = Script([refused(429, {"retry-after": "3"}), ok(kind="MachineConfigPool")])
+    script = Script([refused(429, {"retry-after": "3"}), ok(**ANSWER)])
     api(script).get("edge-01", POOL, "worker")
     assert script.clock.waits == [3.1875]
 
 
 def test_a_server_that_asks_for_too_long_a_wait_is_not_waited_for() -> None:
-    script = Script([refused(429, {"retry-after": "600"}), ok(kind="MachineConfigPool")])
+    script = Script([refused(429, {"retry-after": "600"}), ok(**ANSWER)])
     with pytest.raises(ThrottledError) as caught:
         api(script).get("edge-01", POOL, "worker")
     assert caught.value.retry_after == 600
@@ -223,7 +224,7 @@ def test_no_attempt_starts_after_the_total_and_there_are_never_more_than_allowed
 
 def test_reads_ask_for_the_newest_state_and_never_for_a_cached_one() -> None:
     pools = ok(kind="MachineConfigPoolList", items=[])
-    script = Script([ok(kind="MachineConfigPool"), pools])
+    script = Script([ok(**ANSWER), pools])
     client = api(script)
     client.get("edge-01", POOL, "worker")
     client.list("edge-01", POOL, labels="a=b", fields="metadata.name=x")
@@ -238,7 +239,7 @@ def test_reads_ask_for_the_newest_state_and_never_for_a_cached_one() -> None:
 
 
 def test_an_apply_is_ours_and_not_forced_unless_asked() -> None:
-    script = Script([ok(kind="MachineConfigPool")])
+    script = Script([ok(**ANSWER)])
     client = api(script)
     client.apply("edge-01", POOL, BODY)
     client.apply("edge-01", POOL, BODY, force=Force.TAKE_OVER, dry_run=DryRun.SERVER)
@@ -267,20 +268,20 @@ def test_a_deletion_without_preconditions_is_not_sent(uid: str, version: str) ->
 
 @pytest.mark.parametrize("name", ["", ".", ".."])
 def test_a_name_that_would_leave_the_collection_is_not_sent(name: str) -> None:
-    script = Script([ok(kind="MachineConfigPool")])
+    script = Script([ok(**ANSWER)])
     with pytest.raises(ValueError, match="not a name"):
         api(script).get("edge-01", POOL, name)
     assert script.sent == []
 
 
 def test_a_slash_in_a_name_cannot_reach_another_path() -> None:
-    script = Script([ok(kind="MachineConfigPool")])
+    script = Script([ok(**ANSWER)])
     api(script).get("edge-01", POOL, "a/../../b?c")
     assert script.sent[0].path == f"{POOLS}/a%2F..%2F..%2Fb%3Fc"
 
 
 def test_a_json_patch_is_sent_as_the_list_it_is() -> None:
-    script = Script([ok(kind="MachineConfigPool")])
+    script = Script([ok(**ANSWER)])
     api(script).json_patch("edge-01", POOL, "worker", (TEST_VALUE, CHANGE))
     assert script.sent[0].content_type == JSON_PATCH
     assert json.loads(script.sent[0].body) == [TEST_VALUE, CHANGE]
@@ -360,10 +361,36 @@ def test_an_empty_list_written_as_null_is_empty() -> None:
     assert api(Script([ok(kind="NodeList", items=None)])).list("edge-01", resource("Node")) == ()
 
 
-@pytest.mark.parametrize("body", [{"kind": "Status"}, {}, {"items": "x"}, {"kind": "NodeList", "items": {}}])
+@pytest.mark.parametrize(
+    "body",
+    [{"kind": "Status"}, {}, {"items": "x"}, {"kind": "NodeList", "items": {}}, {"kind": "NodeList"}],
+)
 def test_what_is_no_list_is_never_an_empty_one(body: dict[str, object]) -> None:
     with pytest.raises(UnreachableError, match=r"no List|not a list"):
         api(Script([ok(**body)])).list("edge-01", POOL)
+
+
+NO_OBJECTS: tuple[object, ...] = (
+    1,
+    None,
+    [],
+    {},
+    {"metadata": None},
+    {"metadata": {"name": ""}},
+    {"metadata": {"name": 5}},
+    {"metadata": {"name": "a", "labels": ["x"]}},
+    {"metadata": {"name": "a", "labels": {"x": None}}},
+    {"metadata": {"name": "a", "annotations": "x"}},
+)
+
+
+@pytest.mark.parametrize("item", NO_OBJECTS)
+def test_what_no_api_server_sends_as_an_object_is_no_answer(item: object) -> None:
+    with pytest.raises(UnreachableError, match="not a list of objects"):
+        api(Script([ok(kind="NodeList", items=[item])])).list("edge-01", resource("Node"))
+    if isinstance(item, dict):
+        with pytest.raises(UnreachableError, match="not an object with a name"):
+            api(Script([ok(**{**item, "kind": "Node"})])).get("edge-01", resource("Node"), "a")
 
 
 # ---------------------------------------------------------------------------------------------------------- absence

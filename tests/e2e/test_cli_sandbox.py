@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import signal
 import subprocess
+import threading
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,26 @@ def test_a_gateway_without_a_clock_and_one_that_is_not_on_this_machine_keep_real
         gateway.stop()
     assert sandbox_clock("https://127.0.0.1:1") is None
     assert sandbox_clock("http://acp.example.com") is None
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"[" * 100_000, b"<html>", b"7", b'{"speed": "x"}', b'{"speed": 0, "now": "2031-01-01T00:00:00Z"}'],
+)
+def test_whatever_else_answers_on_this_machine_is_no_sandbox(body: bytes) -> None:
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        assert sandbox_clock(f"http://127.0.0.1:{server.server_port}") is None
 
 
 def test_a_sandbox_that_does_not_answer_is_said() -> None:
