@@ -33,6 +33,8 @@ def read_memory(path: Path) -> JsonObject | None:
     anything. MemoryStoreError when it is there but cannot be trusted, or when its folder is missing.
     """
     file = _resolved(path)
+    if os.path.exists(file) and not os.path.isfile(file):  # noqa: PTH110, PTH113 - as in _resolved
+        raise MemoryStoreError(f"{path} is not a file", hint="name a file with --state")
     try:
         data = file.read_bytes()
     except FileNotFoundError:
