@@ -12,24 +12,20 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import Commit, DesiredCluster, Failed, Known, Outage, Unknown, digest_of
+from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, digest_of
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
-from gitops_mc.core.rollout.failures import without_secrets
+from gitops_mc.core.rollout.halting import budget_of, early_failures, soak_failures, with_halt
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
 from gitops_mc.core.rollout.memory import (
-    Failure,
-    FailureCause,
     FleetMemory,
-    Halt,
     PruneLimits,
     prune_in_force,
 )
-from gitops_mc.core.rollout.moves import AWAY, Decision, Move, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
-from gitops_mc.core.rollout.repairs import pool_subject
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
@@ -48,14 +44,14 @@ def next_moves(
     for name, assessment in found.items():
         if name not in observed.busy:
             memory = memory.with_cluster(name, assessment.memory)
-    memory, found = _early_failures(memory, found, fleet)
+    memory, found = early_failures(memory, found, fleet)
     memory, found = _passes(memory, found, on)
-    budget = _budget(fleet, found, memory)
-    memory = _halted(memory, found, budget, now)
+    budget = budget_of(fleet, found, memory)
+    memory = with_halt(memory, found, budget, now)
     memory, views = _waves(on, memory, found, budget)
-    memory, found = _soak_failures(on, memory, found, views)
-    budget = _budget(fleet, found, memory)
-    memory = _halted(memory, found, budget, now)
+    memory, found = soak_failures(on, memory, found, views)
+    budget = budget_of(fleet, found, memory)
+    memory = with_halt(memory, found, budget, now)
     desk = _moves(on, memory, found, views, budget)
     wave_of = {name: view.wave for view in views for name in view.members}
     shown = (
@@ -168,25 +164,6 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
 # ------------------------------------------------------------------------------------------------ failures, passes
 
 
-def _early_failures(
-    memory: FleetMemory, found: Mapping[str, Assessment], fleet: Fleet
-) -> tuple[FleetMemory, dict[str, Assessment]]:
-    """Clusters that fail before anything is written: a version that is never published."""
-    result = dict(found)
-    for name, a in found.items():
-        if a.admission is None or a.admission.failure is None or a.in_rollout:
-            continue
-        failed = replace(
-            a.memory,
-            started=a.admission.failure.content,
-            started_commit=fleet.commit,
-            failure=a.admission.failure,
-        )
-        memory = memory.with_cluster(name, failed)
-        result[name] = replace(a, memory=failed, standing=Standing.FAILED)
-    return memory, result
-
-
 def _passes(
     memory: FleetMemory, found: Mapping[str, Assessment], on: Pass
 ) -> tuple[FleetMemory, dict[str, Assessment]]:
@@ -205,63 +182,6 @@ def _passes(
         else:
             result[name] = replace(a, memory=after, next=None)
     return memory, result
-
-
-def _soak_failures(
-    on: Pass, memory: FleetMemory, found: Mapping[str, Assessment], views: Sequence[WaveView]
-) -> tuple[FleetMemory, dict[str, Assessment]]:
-    """A cluster that passed, and whose pools fail while its wave soaks, has failed with what it passed."""
-    result = dict(found)
-    for name in (n for v in views if v.state is WaveState.SOAKING for n in v.members):
-        a = found[name]
-        if a.standing is not Standing.PASSED or a.gates is None or name in on.observed.busy:
-            continue
-        failed = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
-        if not failed:
-            continue
-        live = on.observed.live[name]
-        told = "failed while its wave soaked: " + "; ".join(v.reason for v in failed.values())
-        failure = Failure(
-            content=a.desired.content,
-            cause=FailureCause.CONFIG,
-            reason=without_secrets(on.fleet.policy, live, a.desired, told),
-            at=on.now,
-            subjects={f"pool:{p}": pool_subject(a.desired, live, p) for p in failed},
-        )
-        after = replace(a.memory, failure=failure, begun=True)
-        memory = memory.with_cluster(name, after)
-        result[name] = replace(a, memory=after, standing=Standing.FAILED, reason=failure.reason)
-    return memory, result
-
-
-def _budget(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) -> Budget:
-    total = len(found)
-    rollout = fleet.policy.rollout
-    failed = [n for n, a in found.items() if a.memory.failure is not None and a.memory.begun]
-    failed += [n for n, a in found.items() if a.standing is Standing.FAILED and n not in failed]
-    waiting_halt = memory.halt.clusters if memory.halt is not None else ()
-    return Budget(
-        failures_allowed=rollout.max_failures.of(total),
-        failed=len({*failed, *waiting_halt}),
-        unreachable_allowed=rollout.max_unreachable.of(total),
-        unreachable=sum(1 for n, a in found.items() if a.standing in AWAY and n not in failed),
-    )
-
-
-def _halted(
-    memory: FleetMemory, found: Mapping[str, Assessment], budget: Budget, now: datetime
-) -> FleetMemory:
-    failed = tuple(
-        n for n, a in found.items() if a.memory.failure is not None and a.standing is not Standing.SKIPPED
-    )
-    if memory.halt is not None:
-        clusters = tuple(sorted({*memory.halt.clusters, *failed}))
-        return replace(memory, halt=replace(memory.halt, clusters=clusters))
-    if not budget.too_many_failures or not failed:
-        return memory
-    reasons = "; ".join(f"{n}: {f.reason}" for n in failed if (f := found[n].memory.failure) is not None)
-    told = f"{budget.failed} cluster(s) failed, {budget.failures_allowed} tolerated: {reasons}"
-    return replace(memory, halt=Halt(told, now, failed))
 
 
 # ----------------------------------------------------------------------------------------------------------- waves

@@ -18,25 +18,20 @@ from gitops_mc.core.gates import (
     judge_module,
     judge_publication,
     learn_order,
-    live_modules,
     read_components,
     read_module,
     read_policy,
     read_pool,
     read_publication,
 )
-from gitops_mc.core.gates.disruption_policy import policy_entries
 from gitops_mc.core.gates.waiting import GateReading
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import Fact, LiveCluster
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
-    POLICY_NAME,
     DesiredCluster,
-    JsonObject,
     Kind,
     Known,
-    Manifest,
     NotKnown,
     Open,
     Unknown,
@@ -45,9 +40,17 @@ from gitops_mc.core.model import (
     matches_selector,
 )
 from gitops_mc.core.policy import Gates
+from gitops_mc.core.rollout.due import (
+    asks_for,
+    installed,
+    module_is_due,
+    policy_is_asked_for,
+    pool_is_due,
+    wanted_policy,
+    wanted_version,
+)
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import GateView
-from gitops_mc.core.versions import newer
 
 POLICY = "policy"
 COMPONENTS = "components"
@@ -147,7 +150,7 @@ def judge_gates(look: Looking, *, pools: Iterable[str]) -> GateBook:
     policy: Verdict = _NONE
     if _has_policy(look.desired):
         wanted = wanted_policy(look.desired)
-        asked = look.counting if _asked_of_policy(live, wanted) else Counting.STOPPED
+        asked = look.counting if policy_is_asked_for(live, wanted) else Counting.STOPPED
         policy = _timed(POLICY, read_policy(live, wanted), since, look.now, asked)
     components: Verdict = _NONE
     if _has_machine_config(look.desired):
@@ -187,7 +190,7 @@ def _judge_pools(
             gate,
             _seen_at(live.pools, look),
             accepted=frozenset(memory.accepted),
-            counting=look.counting if _pool_is_due(live, memory, pool) else Counting.STOPPED,
+            counting=look.counting if pool_is_due(live, memory, pool) else Counting.STOPPED,
         )
     return readings, verdicts, clocks
 
@@ -221,7 +224,7 @@ def _judge_modules(
                 continue
         reading = read_module(live, name, wanted=version, spec_hash_before=memory.spec_hashes.get(name))
         shaken = rolling is Rolling.YES and name == MACHINE_CONFIG_MODULE and installed(live, name)
-        due = _module_is_due(live, memory, manifest) and not shaken
+        due = module_is_due(live, memory, manifest) and not shaken
         verdicts[name], clocks[name] = judge_module(
             reading,
             clocks.get(name, ModuleClocks()),
@@ -250,18 +253,6 @@ def _has_machine_config(desired: DesiredCluster) -> bool:
     return any(m.key.name == MACHINE_CONFIG_MODULE for m in desired.of_kind(Kind.MODULE_INFO))
 
 
-def wanted_policy(desired: DesiredCluster) -> JsonObject:
-    found = next(iter(desired.of_kind(Kind.MACHINE_CONFIGURATION)), None)
-    wanted: JsonObject = (
-        {} if found is None else (found.body.get("spec") or {}).get("nodeDisruptionPolicy") or {}
-    )
-    return wanted
-
-
-def wanted_version(manifest: Manifest) -> str:
-    return str((manifest.body.get("spec") or {}).get("version", ""))
-
-
 def publication(module: str, version: str) -> str:
     """Where the memory keeps the clock of a version that is waited for: a newer version gets its whole time."""
     return f"{module}@{version}"
@@ -270,48 +261,6 @@ def publication(module: str, version: str) -> str:
 def module_of_clock(key: str) -> str:
     """The module that a clock in the memory is for, be it installed or waited for."""
     return key.partition("@")[0]
-
-
-def asks_for(live: LiveCluster, module: str, version: str) -> bool:
-    """Whether the live ModuleInfo already says the wanted version, or a newer one: its publication is no question then."""
-    found = live_modules(live, module)
-    if len(found) != 1:
-        return False
-    live_version = str((found[0].get("spec") or {}).get("version", ""))
-    return live_version == version or newer(live_version, version) is True
-
-
-def installed(live: LiveCluster, module: str) -> bool:
-    """Whether the live ModuleInfo says that the version it asks for is the one that is there, all up or not."""
-    found = live_modules(live, module)
-    if len(found) != 1:
-        return False
-    asked, there = ((found[0].get(part) or {}).get("version") for part in ("spec", "status"))
-    return bool(asked) and asked == there
-
-
-def _pool_is_due(live: LiveCluster, memory: ClusterMemory, pool: str) -> bool:
-    """Whether time counts for a pool: one that is only going to be written cannot be late."""
-    if isinstance(live.pools, Unknown) or pool in live.pools.value:
-        return True
-    return any(e.kind is Kind.MACHINE_CONFIG_POOL and e.name == pool for e in memory.inventory)
-
-
-def _module_is_due(live: LiveCluster, memory: ClusterMemory, manifest: Manifest) -> bool:
-    """Whether time counts for a module: it has been asked for, or stood there once and is gone."""
-    name = manifest.key.name
-    if asks_for(live, name, wanted_version(manifest)):
-        return True
-    known = any(e.kind is Kind.MODULE_INFO and e.name == name for e in memory.inventory)
-    return known and not live_modules(live, name)
-
-
-def _asked_of_policy(live: LiveCluster, wanted: JsonObject) -> bool:
-    """Whether the live spec has what Git wants of it: before it is written it cannot show in status."""
-    if isinstance(live.policies, Unknown):
-        return True
-    spec = (live.policies.value.get(POLICY_NAME) or {}).get("spec") or {}
-    return policy_entries(wanted).items() <= policy_entries(spec.get("nodeDisruptionPolicy") or {}).items()
 
 
 def _any_rolling(live: LiveCluster, readings: Mapping[str, PoolReading]) -> bool:

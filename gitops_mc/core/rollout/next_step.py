@@ -35,7 +35,8 @@ from gitops_mc.core.rollout.brackets import (
     paused_in_git,
     pausing,
 )
-from gitops_mc.core.rollout.gating import GateBook, installed, watched_pools
+from gitops_mc.core.rollout.due import installed
+from gitops_mc.core.rollout.gating import GateBook, watched_pools
 from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
 
 REFUSED = "refused"
