@@ -346,3 +346,8 @@ def test_any_value_in_any_place_gives_a_policy_or_flaws_and_never_half_a_policy(
     refused = any(flaw.severity is Severity.ERROR for flaw in file.flaws)
     assert refused == (file.policy is DEFAULT_POLICY)
     assert all(flaw.message.isprintable() for flaw in file.flaws)
+
+
+def test_a_missing_head_is_shown_as_it_has_to_be_written() -> None:
+    hints = {flaw.hint for flaw in read_fleet_file(b"spec: {}\n").flaws}
+    assert hints == {"write apiVersion: gitops-mc.io/v1alpha1", "write kind: FleetConfig"}

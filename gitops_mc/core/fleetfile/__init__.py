@@ -79,8 +79,9 @@ def read_fleet_file(data: bytes) -> FleetFile:
 
 
 def _policy(root: Field) -> FleetPolicy:
-    fields = root.mapping("apiVersion", "kind", "metadata", "spec", required=("apiVersion", "kind"))
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", KIND)):
+    head = {"apiVersion": API_VERSION, "kind": KIND}
+    fields = root.mapping(*head, "metadata", "spec", required=tuple(head), values=head)
+    for key, wanted in head.items():
         if key in fields and fields[key].value != wanted:
             fields[key].note(f"{fields[key].value!r} stands here, not {wanted}", f"{key}: {wanted}")
     name = _name(fields["metadata"]) if "metadata" in fields else None

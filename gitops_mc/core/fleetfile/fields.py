@@ -21,6 +21,7 @@ _DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _MAX_DURATION: Final = timedelta(days=366)
 _PERCENT: Final = re.compile(r"(\d{1,3})%")
 _MAX_PERCENT: Final = 100
+_ANY_VALUES: Final[Mapping[str, str]] = {}
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 
 
@@ -45,8 +46,12 @@ class Field:
     def at(self, key: str | int, value: Any) -> Field:
         return Field(value, (*self.path, key), self.findings)
 
-    def mapping(self, *known: str, required: tuple[str, ...] = ()) -> Mapping[str, Field]:
-        """The fields that are there (null counts as left out). Unknown and missing ones are noted."""
+    def mapping(
+        self, *known: str, required: tuple[str, ...] = (), values: Mapping[str, str] = _ANY_VALUES
+    ) -> Mapping[str, Field]:
+        """The fields that are there (null counts as left out). Unknown and missing ones are noted, those in `values` with
+        the only value that they may have.
+        """
         if not self._is(dict, "a mapping"):
             return {}
         for key in self.value:
@@ -57,7 +62,11 @@ class Field:
         found = {key: self.at(key, self.value[key]) for key in known if self.value.get(key) is not None}
         for key in required:
             if key not in found:
-                self.note(f"the field {key} is missing", f"write {key}:", rule="fleet-missing-field")
+                self.note(
+                    f"the field {key} is missing",
+                    f"write {key}: {values.get(key, '')}".rstrip(),
+                    rule="fleet-missing-field",
+                )
         return found
 
     def items(self) -> Iterator[Field]:
