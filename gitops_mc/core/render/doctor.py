@@ -50,8 +50,8 @@ def doctor_text(findings: Findings) -> Iterator[Line]:
         if well:
             yield Line(f"  ok: {', '.join(well)}", Tone.GOOD)
     failed, unasked = _count(findings, Health.FAILED), _count(findings, Health.NOT_CHECKED)
-    told = f"{count(failed, 'check')} failed, {unasked} could not be made" if failed else "nothing fails"
-    more = "" if failed or not unasked else f"; {unasked} could not be made"
+    told = f"{count(failed, 'check')} failed" if failed else "nothing fails"
+    more = f"; {count(unasked, 'check')} could not be made" if unasked else ""
     yield Line(told + more, Tone.BAD if failed else Tone.GOOD)
 
 

@@ -10,6 +10,7 @@ from gitops_mc.core.diff import Adopt, Change, Create, Delete, Update
 from gitops_mc.core.disruption import describe
 from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, ResourceKey, Unknown
 from gitops_mc.core.plan import NodeImpact, Step, StepKind
+from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import count
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import Answer, ClusterPreview, FleetPreview, ServerCheck, WavePreview
@@ -167,7 +168,7 @@ def standing_words(cluster: ClusterPreview) -> str:
     """Why it could not start right now; empty when it could, or when something else says so already."""
     if cluster.standing not in _STOPPED or (cluster.plan is not None and cluster.plan.refusals):
         return ""
-    return f"{cluster.standing.value}: {cluster.reason}"
+    return f"{cluster.standing.value}: {brief(cluster.reason)}"
 
 
 def remarks(cluster: ClusterPreview) -> Iterator[tuple[str, str]]:
@@ -220,7 +221,9 @@ def wave_words(wave: WavePreview) -> str:
 def totals(found: FleetPreview) -> str:
     clusters = found.clusters
     changing = [c for c in clusters if c.changes]
-    parts = [f"{len(changing)} of {count(len(clusters), 'cluster')} change"]
+    parts = [
+        f"{len(changing)} of {count(len(clusters), 'cluster')} {'changes' if len(changing) == 1 else 'change'}"
+    ]
     for number, what in (
         (sum(1 for c in clusters if c.unknown), "unknown"),
         (sum(1 for c in clusters if c.desired.blocked), "blocked by problems"),
