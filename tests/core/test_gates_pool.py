@@ -538,7 +538,7 @@ def test_a_reason_stays_readable_on_a_large_pool() -> None:
     waiting = [node(f"w{n:03}", "rendered-0", "rendered-0") for n in range(300)]
     away = [node(f"x{n:03}", "rendered-0", "rendered-1", "Working", ready=False) for n in range(100)]
     found = unsettled(rolling(*waiting, *away))
-    assert "300 node(s) wait for their turn" in found.reason
+    assert "300 nodes wait for their turn" in found.reason
     assert "more" in found.reason
     assert len(found.reason) < 2_000
 

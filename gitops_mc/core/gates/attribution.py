@@ -102,7 +102,7 @@ def _fault(
             f"node {node.name} Degraded{told}; it drifted from {node.current}, restore it by hand",
         )
     current, desired = (rendered_body(live, name) for name in (node.current, node.desired))
-    moving = f"node {node.name} Degraded{told} between {node.current} and {node.desired}"
+    moving = f"node {node.name} Degraded{told}; it is on its way from {node.current} to {node.desired}"
     if current is None or desired is None:
         lacking = node.current if current is None else node.desired
         return NodeFault(node.name, Attribution.NOT_KNOWN, (), f"{moving}; {lacking} was not read")

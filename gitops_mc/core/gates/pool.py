@@ -163,7 +163,9 @@ def _reason(
     told += [unfinished(node, target) for node in moving]
     told = _shortened(list(dict.fromkeys(told)))
     if queued:
-        told.append(f"{len(queued)} node(s) wait for their turn")
+        told.append(
+            "1 node waits for its turn" if len(queued) == 1 else f"{len(queued)} nodes wait for their turn"
+        )
     commands = [command for item in (*hands, *drains) for command in item.commands]
     commands += [f"kubectl describe node {node.name}" for node in moving if not node.ready]
     commands = commands or [f"kubectl describe machineconfigpool {view.name}"]

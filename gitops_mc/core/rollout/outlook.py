@@ -90,7 +90,7 @@ def outlook(
     shaky = _in_the_way(clusters, waves)
     soaking = [w for w in waves if w.state is WaveState.SOAKING]
     if soaking and not shaky:
-        return Wait(f"wave {soaking[0].wave}: {soaking[0].reason}")
+        return Wait(f"wave {soaking[0].wave} is soaking: {soaking[0].reason}")
     rest = [c for c in clusters if c.standing not in FINAL or (c.standing is Standing.GONE and c.step)]
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
     if not rest and not soaking:

@@ -151,7 +151,7 @@ def _soaking(
     view = WaveView(
         wave.name,
         WaveState.SOAKING,
-        f"soaking until {(since + wave.soak).isoformat(timespec='seconds')}",
+        f"until {(since + wave.soak).isoformat(timespec='seconds')}",
         line.members,
         left,
     )
