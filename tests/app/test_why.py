@@ -48,7 +48,8 @@ def test_a_degraded_canary_leads_from_the_file_to_the_node_and_to_what_to_type()
     assert found.links[0].places == (Place("clusters/edge-1/app.yaml", 1, 1),)
     assert "edge-1-w" in found.links[-1].told
     assert any(c.startswith("kubectl") and "edge-1-w" in c for c in found.commands)
-    assert "gitops-mc release edge-1" in found.commands
+    assert "gitops-mc apply  # after a commit that corrects it" in found.commands
+    assert any(c.startswith("gitops-mc release edge-1 ") for c in found.commands)
 
 
 def test_a_cluster_of_the_next_wave_names_who_closes_it_and_what_halts_everything() -> None:

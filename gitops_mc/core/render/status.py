@@ -196,9 +196,9 @@ def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:
     yield Line(f"remembered {_ago(since, now)}" if since else "nothing is remembered yet", Tone.DIM)
     if halt := told["halt"]:
         yield Line(f"halted {_ago(halt['since'], now)}: {halt['reason']}", Tone.BAD)
-        yield Line(
-            f"    it ends when {', '.join(halt['clusters'])} pass with newer content, or: gitops-mc release --all"
-        )
+        names = halt["clusters"]
+        have = f"{', '.join(names)} {'has' if len(names) == 1 else 'have'}"
+        yield Line(f"    it ends when {have} passed with newer content, or: gitops-mc release --all")
     for wave in told["waves"]:
         yield Line(_wave(wave, now), Tone.HEAD)
         for cluster in told["clusters"]:
@@ -212,11 +212,12 @@ def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:
         why = f": {act['why']}" if act["why"] else ""
         yield Line(f"act: {act['at']} {act['who']}: {act['what']}{why}", Tone.DIM)
     if outlook := told["outlook"]:
-        for reason in outlook["reasons"]:
+        said = {halt["reason"]} if halt else set()
+        for reason in (r for r in outlook["reasons"] if r not in said):
             yield Line(
                 f"{outlook['state']}: {reason}", Tone.GOOD if outlook["state"] == "done" else Tone.WARN
             )
-        for act in outlook["acts"]:
+        for act in outlook["acts"] if not halt else ():
             yield Line(f"    {act}")
 
 
@@ -228,7 +229,7 @@ def _wave(wave: JsonObject, now: datetime) -> str:
 
 
 def _cluster_lines(c: JsonObject, now: datetime) -> Iterator[Line]:
-    reason = f": {c['reason']}" if c["reason"] and not c["failure"] else ""
+    reason = f": {c['reason']}" if c["reason"] not in {"", c["standing"]} and not c["failure"] else ""
     yield Line(f"  {c['cluster']}: {c['standing']}{reason}", _TONES.get(c["standing"], Tone.WARN))
     for word in ("started", "passed"):
         if c[word]["content"]:
@@ -240,7 +241,7 @@ def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
     if failure := c["failure"]:
         yield f"held since {_ago(failure['at'], now)}: {failure['reason']}", Tone.BAD
         yield (
-            f"gitops-mc release {c['cluster']}, or newer content that changes {', '.join(failure['subjects'])}",
+            f"gitops-mc release {c['cluster']}, or newer content that changes {', '.join(s.replace(':', ' ', 1) for s in failure['subjects'])}",
             Tone.PLAIN,
         )
     if step := c["step"]:

@@ -9,7 +9,11 @@ from gitops_mc.core.why.link import Link, Question, Subject
 
 _GOOD = (Standing.PASSED, Standing.READY)
 _COMMANDS = {
-    Standing.FAILED: ("gitops-mc release {0}", "gitops-mc skip {0}"),
+    Standing.FAILED: (
+        "gitops-mc apply  # after a commit that corrects it",
+        "gitops-mc release {0}  # to try the same content again",
+        "gitops-mc skip {0}  # to go on without this cluster",
+    ),
     Standing.BLOCKED: ("gitops-mc skip {0}",),
     Standing.UNREACHABLE: ("gitops-mc doctor --cluster {0}", "gitops-mc skip {0}"),
     Standing.NOT_KNOWN: ("gitops-mc doctor --cluster {0}",),
@@ -28,7 +32,11 @@ def cluster(q: Question) -> Iterator[Link]:
     commands = tuple(c.format(q.name) for c in _COMMANDS.get(view.standing, ()))
     blocks = view.standing not in _GOOD
     held = m.failure is not None and view.reason == m.failure.reason
-    told = view.standing.value if held else f"{view.standing.value}: {view.reason}"
+    told = (
+        view.standing.value
+        if held or view.reason == view.standing.value
+        else f"{view.standing.value}: {view.reason}"
+    )
     yield Link(Subject.CLUSTER, told, blocks=blocks, commands=commands)
     if view.hands:
         yield Link(Subject.CLUSTER, f"time alone brings it no further: {view.hands}", blocks=True)
@@ -51,7 +59,7 @@ def failure(q: Question) -> Iterator[Link]:
         return
     told = (
         f"held since {found.at.isoformat(timespec='seconds')} with content {found.content[:12]}: {found.reason}; "
-        f"newer content has to change {', '.join(sorted(found.subjects))}, or somebody releases it"
+        f"newer content has to change {', '.join(s.replace(':', ' ', 1) for s in sorted(found.subjects))}, or somebody releases it"
     )
     places = tuple(
         manifest.place
@@ -59,7 +67,7 @@ def failure(q: Question) -> Iterator[Link]:
         for manifest in q.desired.manifests
         if subject in {f"object:{manifest.key.kind.value}/{manifest.key.name}", f"module:{manifest.key.name}"}
     )
-    yield Link(Subject.FAILURE, told, blocks=True, places=places, commands=(f"gitops-mc release {q.name}",))
+    yield Link(Subject.FAILURE, told, blocks=True, places=places)
 
 
 def step(q: Question) -> Iterator[Link]:
