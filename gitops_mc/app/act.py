@@ -79,8 +79,10 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
             api.json_patch(cluster, RESOURCES["MachineConfigPool"], patch.pool, patch.patch)
         except GitopsMcError as error:
             key = ResourceKey(cluster, Kind.MACHINE_CONFIG_POOL, patch.pool)
-            told = f"pool {patch.pool}: {error.message}"
-            return Outcome(tuple(done), trouble=told, about=key, stale=isinstance(error, StaleError))
+            stale = isinstance(error, StaleError)
+            changed = " has changed since it was read, and is read again" if stale else ""
+            told = f"pool {patch.pool}{changed} ({error.message})"
+            return Outcome(tuple(done), trouble=told, about=key, stale=stale)
         done.append(Written(cluster, f"pool {patch.pool} {deed}"))
     return Outcome(tuple(done))
 
