@@ -13,7 +13,15 @@ from functools import partial
 
 from gitops_mc.app.act import Outcome, Written, carry_out
 from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.observe import ClusterReader, Interest, Platform, joined, no_platform, read_platform
+from gitops_mc.app.observe import (
+    ClusterReader,
+    Interest,
+    NodeReading,
+    Platform,
+    joined,
+    no_platform,
+    read_platform,
+)
 from gitops_mc.app.ports import Clock, MemoryStore, Workers
 from gitops_mc.core.live import Dark, LiveCluster, unread
 from gitops_mc.core.model import (
@@ -25,6 +33,7 @@ from gitops_mc.core.model import (
     Outage,
     Unknown,
 )
+from gitops_mc.core.pools import node_selector
 from gitops_mc.core.rollout.case import WriteFault
 from gitops_mc.core.rollout.fleet import next_moves
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
@@ -207,8 +216,11 @@ class Executor:
         return tuple(written), tuple(troubles)
 
     def _interest(self, cluster: DesiredCluster) -> Interest:
+        moves = _moves_nodes(cluster, self._live.get(cluster.name))
         return Interest(
-            components=_manages_operator(cluster), releases=bool(cluster.of_kind(Kind.MODULE_INFO))
+            nodes=NodeReading.ALWAYS if moves else NodeReading.WHEN_NEEDED,
+            components=_manages_operator(cluster),
+            releases=bool(cluster.of_kind(Kind.MODULE_INFO)),
         )
 
     def _joined(self, fleet: Fleet) -> Mapping[str, LiveCluster]:
@@ -281,6 +293,20 @@ class Executor:
                 if found is not None:
                     known[content] = found
         return replace(fleet, contents=contents)
+
+
+def _moves_nodes(cluster: DesiredCluster, live: LiveCluster | None) -> bool:
+    """Whether a pool in Git would select other nodes than its live one. Which pools give nodes to it is then to be known
+    before the step begins; otherwise every pool of the cluster would be taken into it.
+    """
+    if live is None or isinstance(live.pools, Unknown):
+        return False
+    pools = live.pools.value
+    return any(
+        node_selector(manifest.body) != node_selector(pools.get(manifest.key.name, {}))
+        for manifest in cluster.of_kind(Kind.MACHINE_CONFIG_POOL)
+        if node_selector(manifest.body) is not None
+    )
 
 
 def _manages_operator(cluster: DesiredCluster) -> bool:

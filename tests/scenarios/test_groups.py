@@ -115,3 +115,15 @@ def test_a_pool_another_has_paused_is_named_and_never_unpaused() -> None:
     paused = w.fleet.person("edge-1").get("machineconfigpools", "infra")
     assert paused is not None
     assert paused["spec"]["paused"] is True
+
+
+def test_a_new_pool_pauses_only_the_pools_that_it_touches() -> None:
+    w = RolloutWorld(spec=simple_fleet("edge-1", workers=2), files={"fleet.yaml": FLEET})
+    w.files |= {
+        "clusters/edge-1/a.yaml": machine_config("50-worker-a", files={"/etc/a.conf": "1\n"}),
+        "clusters/edge-1/b.yaml": machine_config("50-worker-b", files={"/etc/b.conf": "1\n"}),
+        "clusters/edge-1/pools.yaml": pool("gpu"),
+    }
+    assert isinstance(w.run(), Done)
+    touched = {write.name for write in w.writes("edge-1")}
+    assert touched == {"50-worker-a", "50-worker-b", "gpu", "worker"}
