@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
@@ -147,3 +149,22 @@ def test_a_cluster_without_machine_config_and_without_its_module_in_git_is_refus
     assert "ModuleInfo machine-config" in world.view("edge-1").reason
     assert world.writes("edge-1") == ()
     assert world.writes("global") == ()
+
+
+def test_a_manifest_that_would_give_a_default_pool_other_nodes_is_refused_before_anything_is_written() -> (
+    None
+):
+    selector = {"matchLabels": {"node-role.kubernetes.io/anything": ""}}
+    body = {
+        "apiVersion": "machineconfiguration.alauda.io/v1alpha1",
+        "kind": "MachineConfigPool",
+        "metadata": {"name": "worker"},
+        "spec": {
+            "machineConfigSelector": {"matchLabels": {"machineconfiguration.alauda.io/role": "worker"}},
+            "nodeSelector": selector,
+        },
+    }
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files={"clusters/edge-1/pool.yaml": json.dumps(body)})
+    world.run(hours=1)
+    assert world.writes("edge-1") == ()
+    assert world.standing("edge-1") in {Standing.BLOCKED, Standing.PROBLEMS}

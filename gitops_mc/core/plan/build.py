@@ -25,18 +25,21 @@ from gitops_mc.core.model import (
     DesiredCluster,
     Kind,
     Known,
+    Problem,
     ResourceKey,
+    Severity,
     Unknown,
     name_of,
 )
-from gitops_mc.core.plan.deletions import orders_disagree, shrinking, sort_deletions
+from gitops_mc.core.plan.deletions import Sorted, orders_disagree, shrinking, sort_deletions
 from gitops_mc.core.plan.groups import Group, groups
 from gitops_mc.core.plan.impact import Scene, impacts, policy_after
 from gitops_mc.core.plan.modules import module_order
-from gitops_mc.core.plan.steps import ClusterPlan, Refusal, Step, StepKind, drift_id
+from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal, Step, StepKind, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
+from gitops_mc.core.rules import check_with_facts
 
 _POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
 
@@ -61,6 +64,35 @@ class Circumstances:
 NO_CIRCUMSTANCES = Circumstances()
 
 
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A plan in the making: what was asked for, what differs, and the world before and after."""
+
+    desired: DesiredCluster
+    live: LiveCluster
+    policy: FleetPolicy
+    circumstances: Circumstances
+    found: ClusterDiff
+    sorted_out: Sorted
+    before: World
+    after: World
+    grouped: tuple[Group, ...]
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return self.sorted_out.changes
+
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """Pools that a group of writes touches."""
+        return tuple(dict.fromkeys(pool for group in self.grouped for pool in group.pools))
+
+    @property
+    def order(self) -> MergeOrder:
+        """The learnt order; while it is not known, results that depend on it are refused."""
+        return self.circumstances.order or MergeOrder.ALPHABETICAL
+
+
 def make_plan(
     desired: DesiredCluster,
     live: LiveCluster,
@@ -68,9 +100,29 @@ def make_plan(
     circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> ClusterPlan:
     """Everything that would be done to bring the cluster to `desired`, in order, or why it is not done."""
-    found = diff_cluster(
-        desired, live, circumstances.inventory, fleet=policy.name, git_wins=circumstances.git_wins
+    draft = _draft(desired, live, policy, circumstances)
+    broken = [p for p in check_with_facts(desired, policy, live) if isinstance(p, Problem)]
+    affected = _affected(draft.touched, draft.changes, draft.before)
+    return ClusterPlan(
+        cluster=desired.name,
+        content=desired.content,
+        steps=tuple(_steps(draft)),
+        impacts=_impacts(draft, affected),
+        refusals=tuple(_refusals(draft, broken)),
+        kept=(*draft.sorted_out.kept, *(o for o in draft.found.orphans if o.reason)),
+        drifts=draft.found.drifts,
+        newer=draft.found.newer,
+        not_read=draft.found.not_read,
+        unchanged=draft.found.unchanged,
+        notes=tuple(_notes(draft.changes, broken)),
+        unforeseen=_unforeseen(draft.changes, live, affected, draft.after),
     )
+
+
+def _draft(
+    desired: DesiredCluster, live: LiveCluster, policy: FleetPolicy, circumstances: Circumstances
+) -> _Draft:
+    found = diff_of(desired, live, policy, circumstances)
     sorted_out = sort_deletions(
         found.changes,
         created=circumstances.created,
@@ -78,50 +130,39 @@ def make_plan(
         owned=len(circumstances.inventory),
         live=live,
     )
-    changes = sorted_out.changes
     before = live_world(live)
-    after = planned_world(before, changes)
-    grouped = groups(
-        [c for c in changes if c.key.kind in _POOLED and not _removes_pool(c)],
-        before,
-        after,
-        live,
-        policy.rollout.pool_order,
+    after = planned_world(before, sorted_out.changes)
+    pooled = [c for c in sorted_out.changes if c.key.kind in _POOLED and not _removes_pool(c)]
+    grouped = groups(pooled, before, after, live, policy.rollout.pool_order)
+    return _Draft(desired, live, policy, circumstances, found, sorted_out, before, after, grouped)
+
+
+def _impacts(draft: _Draft, affected: Sequence[str]) -> tuple[PoolImpact, ...]:
+    gate = draft.policy.gates.pool
+    scene = Scene(
+        draft.before,
+        draft.after,
+        draft.live,
+        order=draft.order,
+        policy=policy_after(draft.live, draft.changes),
+        per_node=gate.per_node,
+        operator_files=gate.operator_files,
     )
-    touched = tuple(dict.fromkeys(pool for group in grouped for pool in group.pools))
-    affected = _affected(touched, changes, before)
-    order = circumstances.order or MergeOrder.ALPHABETICAL
-    return ClusterPlan(
-        cluster=desired.name,
-        content=desired.content,
-        steps=tuple(_steps(changes, grouped, before, desired, live)),
-        impacts=impacts(
-            affected,
-            Scene(
-                before,
-                after,
-                live,
-                order=order,
-                policy=policy_after(live, changes),
-                per_node=policy.gates.pool.per_node,
-                operator_files=policy.gates.pool.operator_files,
-            ),
-        ),
-        refusals=(
-            *(Refusal(r.cause.value.replace(" ", "-"), _refused(r), r.key) for r in found.refusals),
-            *sorted_out.refusals,
-            *_shrinking(touched, (before, after), desired, circumstances, changes),
-            *_undecided_order(touched, before, after, circumstances),
-            *_no_machine_apis(desired, live),
-        ),
-        kept=(*sorted_out.kept, *(o for o in found.orphans if o.reason)),
-        drifts=found.drifts,
-        newer=found.newer,
-        not_read=found.not_read,
-        unchanged=found.unchanged,
-        notes=tuple(_notes(changes)),
-        unforeseen=_unforeseen(changes, live, affected, after),
-    )
+    return impacts(affected, scene)
+
+
+def _refusals(draft: _Draft, broken: Sequence[Problem]) -> Iterator[Refusal]:
+    """All reasons at once: objects, limits, merge order, prerequisites, and rules that only the live cluster decides."""
+    yield from (Refusal(r.cause.value.replace(" ", "-"), _refused(r), r.key) for r in draft.found.refusals)
+    yield from draft.sorted_out.refusals
+    yield from _shrinking(draft)
+    yield from _undecided_order(draft)
+    yield from _no_machine_apis(draft.desired, draft.live)
+    yield from (Refusal(p.rule, _told(p)) for p in broken if p.severity is Severity.ERROR)
+
+
+def _told(problem: Problem) -> str:
+    return f"{problem.place}: {problem.message}; {problem.hint}"
 
 
 def _refused(refused: Refused) -> str:
@@ -131,23 +172,18 @@ def _refused(refused: Refused) -> str:
     return f"{told}; if Git's side wins: gitops-mc accept {drift_id(refused.key)} --cluster {refused.key.cluster}"
 
 
-def _steps(
-    changes: Sequence[Change],
-    grouped: Sequence[Group],
-    before: World,
-    desired: DesiredCluster,
-    live: LiveCluster,
-) -> Iterator[Step]:
+def _steps(draft: _Draft) -> Iterator[Step]:
+    changes, before = draft.changes, draft.before
     everything = tuple(sorted(before.pools))
     modules = {c.key.name: c for c in changes if c.key.kind is Kind.MODULE_INFO and not isinstance(c, Delete)}
-    for name in module_order(desired, live):
+    for name in module_order(draft.desired, draft.live):
         if name in modules:
             pools = everything if name == MACHINE_CONFIG_MODULE else ()
             yield Step(StepKind.MODULE, name, (modules[name],), pools)
     policy = next((c for c in changes if c.key.kind is Kind.MACHINE_CONFIGURATION), None)
     if policy is not None and (widening := _widening(policy)) is not None:
         yield Step(StepKind.POLICY, "", (widening,), everything)
-    for group in grouped:
+    for group in draft.grouped:
         yield Step(StepKind.POOLS, ",".join(group.pools), group.changes, group.pools)
     if isinstance(policy, Update) and policy.union_body is not None:
         yield Step(StepKind.POLICY_FINAL, "", (policy,), everything)
@@ -179,49 +215,36 @@ def _affected(touched: Sequence[str], changes: Sequence[Change], before: World) 
     return tuple(dict.fromkeys([*touched, *(sorted(before.pools) if upgrade else ())]))
 
 
-def _shrinking(
-    pools: Sequence[str],
-    worlds: tuple[World, World],
-    desired: DesiredCluster,
-    circumstances: Circumstances,
-    changes: Sequence[Change],
-) -> tuple[Refusal, ...]:
-    """Refusals for what leaves the pools' effective configs, from the first world to the second."""
-    before, after = worlds
-    order = circumstances.order or MergeOrder.ALPHABETICAL
+def _shrinking(draft: _Draft) -> tuple[Refusal, ...]:
+    """Refusals for what leaves the pools' effective configs."""
+    circumstances, before, after = draft.circumstances, draft.before, draft.after
     settled = circumstances.passed
-    pruned = any(isinstance(c, Delete) and c.key not in circumstances.created for c in changes)
-    if settled is not None and settled.content == desired.content and not pruned:
+    pruned = any(isinstance(c, Delete) and c.key not in circumstances.created for c in draft.changes)
+    if settled is not None and settled.content == draft.desired.content and not pruned:
         return ()  # a pure revert takes away only what never passed
     return shrinking(
-        {p: before.effective(p, order) for p in pools if p in before.pools},
-        {p: after.effective(p, order) for p in pools if p in after.pools},
-        None if settled is None else _passed_configs(pools, before, settled, circumstances, order),
+        {p: before.effective(p, draft.order) for p in draft.touched if p in before.pools},
+        {p: after.effective(p, draft.order) for p in draft.touched if p in after.pools},
+        None if settled is None else _passed_configs(draft, settled),
         circumstances.prune.max_deletes,
     )
 
 
-def _passed_configs(
-    pools: Sequence[str],
-    before: World,
-    settled: DesiredCluster,
-    circumstances: Circumstances,
-    order: MergeOrder,
-) -> dict[str, Effective]:
+def _passed_configs(draft: _Draft, settled: DesiredCluster) -> dict[str, Effective]:
+    created = draft.circumstances.created
     bodies = {m.key.name: m.body for m in settled.of_kind(Kind.MACHINE_CONFIG)}
-    fresh = {k.name for k in circumstances.created if k.kind is Kind.MACHINE_CONFIG} - bodies.keys()
-    configs = {name: c for name, c in {**before.configs, **bodies}.items() if name not in fresh}
-    world = World(configs, before.pools)
-    return {p: world.effective(p, order) for p in pools}
+    fresh = {k.name for k in created if k.kind is Kind.MACHINE_CONFIG} - bodies.keys()
+    configs = {name: c for name, c in {**draft.before.configs, **bodies}.items() if name not in fresh}
+    world = World(configs, draft.before.pools)
+    return {p: world.effective(p, draft.order) for p in draft.touched}
 
 
-def _undecided_order(
-    pools: Sequence[str], before: World, after: World, circumstances: Circumstances
-) -> Iterator[Refusal]:
+def _undecided_order(draft: _Draft) -> Iterator[Refusal]:
     """While nobody knows in which order this operator merges, a change whose result depends on it is not made."""
-    if circumstances.order is not None:
+    if draft.circumstances.order is not None:
         return
-    for pool in pools:
+    before, after = draft.before, draft.after
+    for pool in draft.touched:
         if before.selected(pool) != after.selected(pool) and orders_disagree(after, pool):
             names = ", ".join(name_of(c) for c in after.selected(pool))
             yield Refusal(
@@ -257,13 +280,14 @@ def _unforeseen(changes: Sequence[Change], live: LiveCluster, affected: Sequence
     return ""
 
 
-def _notes(changes: Sequence[Change]) -> Iterator[str]:
+def _notes(changes: Sequence[Change], broken: Sequence[Problem]) -> Iterator[str]:
     for change in changes:
         match change:
             case Adopt() | Update():
                 yield from (f"{change.key.kind.value} {change.key.name}: {note}" for note in change.notes)
             case Create() | Delete():
                 pass
+    yield from (_told(p) for p in broken if p.severity is Severity.WARNING)
 
 
 def diff_of(
