@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from gitops_mc.core.diff import Written
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
-from gitops_mc.core.model import Commit, Content
+from gitops_mc.core.model import Commit, Content, Kind
+from gitops_mc.core.plan import drift_id
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.memory import (
     KEPT_ACTS,
@@ -18,6 +20,7 @@ from gitops_mc.core.rollout.memory import (
     FailureCause,
     FleetMemory,
     Halt,
+    InventoryEntry,
     StepIntent,
     from_json,
     to_json,
@@ -175,6 +178,19 @@ def test_a_finding_that_stands_can_be_accepted_by_its_id_without_naming_the_clus
     found = changed(acts.accept(memory, "m-1", None, BY))
     assert found.memory.cluster("edge-1").accepted == ("m-1",)
     assert "accepted already" in unchanged(acts.accept(found.memory, "m-1", None, BY))
+
+
+def test_what_was_changed_by_hand_can_be_accepted_for_git_by_the_id_that_the_refusal_names() -> None:
+    written = InventoryEntry(Kind.MACHINE_CONFIG, "50-a", Written("d", "u", "50-a"))
+    memory = fleet(edge_1=ClusterMemory(inventory=(written,)), edge_2=ClusterMemory(inventory=(written,)))
+    wanted = drift_id(written.key("edge-1"))
+    assert "edge-1, edge-2" in unchanged(acts.accept(memory, wanted, None, BY))
+    found = changed(acts.accept(memory, wanted, "edge-1", BY))
+    assert found.memory.cluster("edge-1").accepted == (wanted,)
+    assert found.memory.cluster("edge-2").accepted == ()
+    assert "50-a of edge-1" in found.said[0]
+    assert "accepted already" in unchanged(acts.accept(found.memory, wanted, "edge-1", BY))
+    unchanged(acts.accept(memory, "drift:MachineConfig/51-b", "edge-1", BY))
 
 
 def test_a_finding_that_does_not_stand_is_not_accepted_ahead() -> None:

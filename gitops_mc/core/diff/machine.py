@@ -81,7 +81,8 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
             RefusalCause.BEING_DELETED,
             "it is being deleted; wait until it is gone, or remove its manifest",
         )
-    if case.last == digest and not case.git_wins:
+    stands = case.compared.equal and not case.drifted  # then there is nothing left that Git could win
+    if case.last == digest and (stands or not case.git_wins):
         return _as_written(case)
     return _changed(case)
 

@@ -119,7 +119,7 @@ class _ModuleCase:
         newer = self._newer()
         due = tuple(d for d in self.differences if not (newer and d.path == _VERSION))
         unchanged_in_git = self.written is not None and self.written.digest == self.digest
-        if unchanged_in_git and not self.git_wins:
+        if unchanged_in_git and not (self.git_wins and due):
             return (*newer, self._drift(due) if due else self._unchanged())
         if not due:
             return (*newer, self._adopt())

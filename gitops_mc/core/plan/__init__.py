@@ -2,10 +2,20 @@
 
 from gitops_mc.core.plan.build import NO_CIRCUMSTANCES, Circumstances, diff_of, make_plan
 from gitops_mc.core.plan.modules import machine_modules
-from gitops_mc.core.plan.steps import ClusterPlan, NodeImpact, PoolImpact, Refusal, Step, StepKind, drift_id
+from gitops_mc.core.plan.steps import (
+    DRIFT,
+    ClusterPlan,
+    NodeImpact,
+    PoolImpact,
+    Refusal,
+    Step,
+    StepKind,
+    drift_id,
+)
 from gitops_mc.core.plan.world import World, applied, planned_world
 
 __all__ = [
+    "DRIFT",
     "NO_CIRCUMSTANCES",
     "Circumstances",
     "ClusterPlan",

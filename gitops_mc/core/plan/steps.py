@@ -138,9 +138,12 @@ class ClusterPlan:
         )
 
 
+DRIFT = "drift:"
+
+
 def drift_id(key: ResourceKey) -> str:
     """Under which id a human says that Git's side wins over an edit by hand."""
-    return f"drift:{key.kind.value}/{key.name}"
+    return f"{DRIFT}{key.kind.value}/{key.name}"
 
 
 def _write_digest(write: Change) -> list[object]:

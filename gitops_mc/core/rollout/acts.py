@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Content
+from gitops_mc.core.plan import DRIFT, drift_id
 from gitops_mc.core.rollout.gating import module_of_clock
 from gitops_mc.core.rollout.memory import Act, ClusterMemory, Excuse, Failure, FleetMemory
 
@@ -213,18 +214,35 @@ def findings(memory: FleetMemory) -> Mapping[str, tuple[str, ...]]:
 
 
 def accept(memory: FleetMemory, gate: str, cluster: str | None, by: By) -> ActResult:
-    """Accept a finding of a pool gate by its id. Without a cluster: the one that shows it."""
+    """Accept a finding of a pool gate, or that Git's side wins over what was changed by hand (`drift:KIND/NAME`, of an object
+    we wrote), by its id. Without a cluster: the one that shows it, or has it.
+    """
     if cluster is not None and cluster not in memory.clusters:
         return _no_such_cluster(memory, cluster)
-    where = [name for name, ids in findings(memory).items() if gate in ids and cluster in {None, name}]
+    drifted = _drifted(memory, gate)
+    shown = drifted or tuple(name for name, ids in findings(memory).items() if gate in ids)
+    where = [name for name in shown if cluster in {None, name}]
     if not where:
         return _nothing_to_accept(memory, gate, cluster)
     if len(where) > 1:
         return Unchanged(f"{gate} is shown by {', '.join(where)}", "say for which one: --cluster CLUSTER")
     m = memory.cluster(where[0])
     after = memory.with_cluster(where[0], replace(m, accepted=(*m.accepted, gate)))
-    told = f"finding {gate} of {where[0]} is accepted: its pool opens once it has settled with it"
+    told = (
+        f"Git's side wins for {gate.removeprefix(DRIFT)} of {where[0]}: the next apply writes it over what was changed by hand"
+        if drifted
+        else f"finding {gate} of {where[0]} is accepted: its pool opens once it has settled with it"
+    )
     return Changed(after.with_act(by.act(f"accept {gate} --cluster {where[0]}")), (told,))
+
+
+def _drifted(memory: FleetMemory, gate: str) -> tuple[str, ...]:
+    """Clusters for which we wrote the object of a `drift:` id; whether it drifted only a look at the cluster tells."""
+    return tuple(
+        name
+        for name, m in sorted(memory.clusters.items())
+        if gate in {drift_id(entry.key(name)) for entry in m.inventory} - {*m.accepted}
+    )
 
 
 def _nothing_to_accept(memory: FleetMemory, gate: str, cluster: str | None) -> Unchanged:
