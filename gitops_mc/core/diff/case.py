@@ -38,9 +38,8 @@ def gone_by_hand(key: ResourceKey, digest: str, fleet: Fleet) -> Drift | Refused
     if written is None or key in fleet.git_wins:
         return None
     if written.digest == digest:
-        return Drift(
-            key, (), (), "it was deleted since we wrote it; it is not made again while Git stays as it is"
-        )
+        told = "it was deleted since we wrote it; it is not made again while Git stays as it is"
+        return Drift(key, (), (), told, gone=True)
     return Refused(
         key, RefusalCause.DRIFTED, "it was deleted since we wrote it, and Git has changed it since"
     )

@@ -166,6 +166,8 @@ class Drift:
     managers: tuple[str, ...]
     """Who owns the drifted fields today."""
     reason: str
+    gone: bool = False
+    """The whole object is not there any more."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,8 @@ class ClusterMemory:
     inventory: tuple[InventoryEntry, ...] = ()
     created: tuple[ObjectName, ...] = ()
     """Objects that `started` made, remembered before they are made; its revert removes them without prune."""
+    changed: tuple[ObjectName, ...] = ()
+    """Objects that were written, or were to be, since it last passed: it does not pass while one is not as it was written."""
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
     module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
     gate_since: Mapping[str, datetime] = field(default_factory=dict)

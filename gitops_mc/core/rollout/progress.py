@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.model import DesiredCluster
-from gitops_mc.core.plan import ClusterPlan, StepKind, make_plan
+from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
 from gitops_mc.core.rollout.inventory import unsent, with_inventory
-from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause
+from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause, ObjectName
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await, Finished, Next, Position, next_step
 from gitops_mc.core.rollout.repairs import repairable
@@ -50,6 +50,8 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         memory = replace(memory, failure=failure)
     position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
     following = _held(plan) or next_step(position)
+    if isinstance(following, Finished):
+        following = _undone_by_hand(plan, memory) or following
     held = None if memory.repairing else memory.failure
     if held is not None:
         if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
@@ -77,6 +79,27 @@ def _held(plan: ClusterPlan) -> Await | None:
     if plan.not_read:
         return Await("not read: " + "; ".join(n.reason for n in plan.not_read), "not-read")
     return None
+
+
+def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> Await | None:
+    """Somebody has changed or deleted what this content wrote: healthy or not, the cluster says nothing about the content,
+    and no other cluster may get it on the strength of that.
+    """
+    changed = [d for d in plan.drifts if ObjectName(d.key.kind, d.key.name) in memory.changed]
+    undone = [d for d in changed if d.gone or any(_matters(f.path) for f in d.fields)]
+    if not undone:
+        return None
+    told = [
+        f"{d.key.kind.value} {d.key.name}: {d.reason}; put the live values into Git, or if Git's side wins: "
+        f"gitops-mc accept {drift_id(d.key)} --cluster {d.key.cluster}"
+        for d in undone
+    ]
+    return Await(f"every gate is open, but not with what was written: {'; '.join(told)}", REFUSED)
+
+
+def _matters(path: str) -> bool:
+    """Whether a field is a part of the content: not our mark, nor `paused`, which holds the gate closed by itself."""
+    return path.startswith("spec.") and path != "spec.paused"
 
 
 def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBook) -> str:

@@ -26,6 +26,7 @@ def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now
         admitted_at=now,
         begun=unfinished,
         created=memory.created if unfinished else (),
+        changed=memory.changed if unfinished else (),
         step=None,
         pool_clocks=_restarted(memory, memory.pool_clocks),
         module_clocks={},
@@ -45,6 +46,7 @@ def about_to(
     if not isinstance(move, Apply):
         return memory
     created = {*memory.created, *(ObjectName(w.key.kind, w.key.name) for w in creates(move.writes))}
+    changed = {*memory.changed, *(ObjectName(w.key.kind, w.key.name) for w in move.writes)}
     modules = [w for w in move.writes if w.key.kind is Kind.MODULE_INFO]
     hashes = dict(memory.spec_hashes)
     for write in modules:
@@ -53,7 +55,8 @@ def about_to(
             hashes[write.key.name] = _spec_hash(live, write.key.name)
     return replace(
         memory,
-        created=tuple(sorted(created, key=lambda o: (o.kind.order, o.name))),
+        created=_ordered(created),
+        changed=_ordered(changed),
         spec_hashes=hashes,
         module_clocks={
             k: v for k, v in memory.module_clocks.items() if k not in {w.key.name for w in modules}
@@ -83,11 +86,16 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
         passed_prune=prune_settings(prune),
         failure=None,
         begun=False,
+        changed=(),
         accepted=(),
         step=None,
         spec_hashes={},
         gate_since={},
     )
+
+
+def _ordered(names: Iterable[ObjectName]) -> tuple[ObjectName, ...]:
+    return tuple(sorted(names, key=lambda o: (o.kind.order, o.name)))
 
 
 def _restarted(memory: ClusterMemory, pools: Iterable[str]) -> dict[str, PoolClocks]:
