@@ -77,7 +77,8 @@ class Screen:
         wanted = screen(progress, rows)
         if wanted != self._shown:
             self._shown = wanted
-            self.live.update(self.terminal.styled(wanted), refresh=True)
+            width = self.live.console.size.width
+            self.live.update(self.terminal.styled(wanted, width), refresh=True)
 
 
 @contextmanager

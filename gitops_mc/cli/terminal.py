@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
@@ -27,6 +28,10 @@ _STYLES: Mapping[Tone, str] = {
     Tone.ADDED: "green",
     Tone.REMOVED: "red",
 }
+
+
+_LEAST_COLUMNS = 20
+"""Columns beside the indent below which lines are left to the terminal to break."""
 
 
 class Terminal:
@@ -72,8 +77,11 @@ class Terminal:
         """Whether no colours and no moving screen are wanted (NO_COLOR, TERM=dumb)."""
         return self._plain
 
-    def styled(self, lines: Iterable[Line]) -> Text:
-        """Redacted lines for rich, each in its style; one text, without an end of line."""
+    def styled(self, lines: Iterable[Line], width: int | None = None) -> Text:
+        """Redacted lines for rich, each in its style; one text, without an end of line.
+
+        With a width, a line that is longer goes on below its own beginning.
+        """
         from rich.text import Text  # noqa: PLC0415 - only where somebody looks
 
         shown = tuple(lines)
@@ -81,7 +89,7 @@ class Terminal:
         if len(parts) != len(shown):
             return Text("\n".join(parts))
         return Text("\n").join(
-            Text(p, style=_STYLES[line.tone]) for line, p in zip(shown, parts, strict=True)
+            Text(_hanging(p, width), style=_STYLES[line.tone]) for line, p in zip(shown, parts, strict=True)
         )
 
     def lines(self, lines: Iterable[Line]) -> None:
@@ -132,3 +140,10 @@ class Terminal:
         self.closed = self.closed or stream is self.out
         with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - the device, not a path
             os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _hanging(line: str, width: int | None) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    if width is None or len(line) <= width or width <= len(indent) + _LEAST_COLUMNS:
+        return line
+    return textwrap.fill(line, width, subsequent_indent=indent, break_on_hyphens=False)

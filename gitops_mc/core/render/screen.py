@@ -55,4 +55,5 @@ def _rows(cluster: ClusterProgress) -> Iterator[Line]:
     for pool in cluster.pools:
         if not isinstance(pool.gate.verdict, Open) and (not pool.quiet or pool.name in concerned):
             yield Line(f"      pool {pool.name}: {pool.words()}", gate_tone(pool.gate.verdict))
-            yield Line(f"          {pool.gate.verdict.reason}", Tone.DIM)
+            reason = pool.gate.verdict.reason.removeprefix(f"pool {pool.name} of {view.cluster}: ")
+            yield Line(f"          {reason}", Tone.DIM)
