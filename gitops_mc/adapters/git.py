@@ -130,6 +130,11 @@ def _commit(repository: Any, wanted: str, path: str) -> Any:
     try:
         return repository.revparse_single(found[0] if found else wanted).peel(pygit2.Commit)
     except (KeyError, ValueError, pygit2.GitError) as error:
+        if found:
+            raise SourceError(
+                f"{wanted} of {path} is there, but its commit cannot be read: {error}",
+                hint=_fetch_hint(repository),
+            ) from error
         raise _no_revision(repository, wanted, path) from error
 
 

@@ -226,6 +226,16 @@ def test_a_damaged_object_is_an_error(repository: Path) -> None:
     refused(GitSource(str(repository)))
 
 
+def test_a_branch_whose_commit_is_damaged_is_not_told_as_a_branch_that_is_not_there(repository: Path) -> None:
+    damaged = loose_object(repository, commit(repository, a="1"))
+    damaged.chmod(0o644)
+    damaged.write_bytes(b"")
+    error = refused(GitSource(str(repository), "main"))
+    assert "main of" in error.message
+    assert "is there, but its commit cannot be read" in error.message
+    assert "fsck" in error.hint
+
+
 def test_a_folder_inside_a_work_tree_is_the_root_of_what_is_read(repository: Path) -> None:
     first = commit(repository, a="1")
     commit(repository, fleet__clusters__a="2")
