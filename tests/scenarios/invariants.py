@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 from gitops_mc.core.model import FLEET_LABEL, Kind, labels_of, matches_selector
@@ -217,7 +218,18 @@ class Checks:
             started[one.cluster] = key
             if memory.failure is not None or not fresh:
                 continue
-            self._may_start(one, self.s.heads[one.look])
+            admission = self._admission(one, memory)
+            self._may_start(replace(one, look=admission), self.s.heads[admission])
+
+    def _admission(self, one: OurWrite, memory: ClusterMemory) -> int:
+        """The look that decided to start what a write belongs to: writes of modules stand elsewhere, a crash may come
+        in between, and Git may have moved on by the first write that is seen here.
+        """
+        for i, look in enumerate(self.s.looks[: one.look]):
+            then = look.memory.cluster(one.cluster)
+            if (then.started, then.admitted_at) == (memory.started, memory.admitted_at):
+                return i
+        return one.look
 
     def _may_start(self, one: OurWrite, head: Fleet) -> None:
         ordered, _ = lines(head.policy, head.clusters)
