@@ -142,3 +142,15 @@ def test_a_repair_of_two_groups_writes_the_second_only_when_the_first_has_settle
         e.at for n in workers for e in world.fleet.node_log("edge-1", n).events if e.at > repaired_from
     )
     assert last < second
+
+
+def test_a_repair_that_drains_and_reboots_a_degraded_node_is_waited_for() -> None:
+    world = RolloutWorld()
+    world.files.update(repository(BAD))
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Halted)
+    world.files.update(repository(BAD.replace("BROKEN", "fine")))
+    outlook = world.run()
+    assert isinstance(outlook, Done), outlook
+    assert world.memory().halt is None
+    assert world.reboots("edge-1") == {"edge-1-w1": 1, "edge-1-w2": 1}

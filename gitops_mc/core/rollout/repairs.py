@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gitops_mc.core.gates import Attribution, Paused, PoolReading, Unsettled
+from gitops_mc.core.gates import Attribution, Paused, PoolReading, Unsettled, read_node
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
 from gitops_mc.core.gates.nodes import DESIRED_CONFIG
 from gitops_mc.core.live import LiveCluster
@@ -77,7 +77,9 @@ def ours_to_repair(reading: PoolReading, memory: ClusterMemory) -> bool:
 
 def repair_not_reached(live: LiveCluster, pool: str, reading: PoolReading) -> bool:
     """After a repair is written: Degraded still stands, but only on nodes that have not been moved to the newest
-    rendered config. They are waited for, and named where the operator cannot move them; they have not failed *it*.
+    rendered config, or are out of service on their way to it: the daemon calls a Degraded node Degraded until it is done
+    (OpenShift machine-config-operator, MachineConfigDaemon), however long drain and reboot take. They are waited for,
+    until they stall, and named where the operator cannot move them; they have not failed *it*.
     """
     if not isinstance(reading, Unsettled) or reading.terminal is None:
         return False
@@ -90,8 +92,15 @@ def repair_not_reached(live: LiveCluster, pool: str, reading: PoolReading) -> bo
     faults = [n.node for n in reading.terminal.nodes]
     nodes: Mapping[str, JsonObject] = live.nodes.value
     return bool(faults) and all(
-        annotations_of(nodes[n]).get(DESIRED_CONFIG) != newest for n in faults if n in nodes
+        annotations_of(nodes[n]).get(DESIRED_CONFIG) != newest or _out_of_service(nodes[n])
+        for n in faults
+        if n in nodes
     )
+
+
+def _out_of_service(node: JsonObject) -> bool:
+    state = read_node(node)
+    return state.cordoned or not state.ready
 
 
 def _live_pool(live: LiveCluster, pool: str) -> JsonObject | None:
