@@ -16,6 +16,7 @@ from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.gating import learnt_order
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.next_step import Act
 from gitops_mc.core.rollout.progress import progress
 from gitops_mc.core.rollout.transitions import prune_settings
 
@@ -41,7 +42,7 @@ def assess(case: Case) -> Assessment:
         return Assessment(case.name, Standing.PROBLEMS, problems, memory, case.newest)
     arriving = admission(replace(case, memory=memory), current)
     if current is not None and current.in_rollout and current.standing is not Standing.SKIPPED:
-        return replace(current, admission=arriving)
+        return _at_border(replace(current, admission=arriving))
     gates = arriving.gates
     memory = memory if gates is None else gates.memory
     return Assessment(
@@ -53,6 +54,19 @@ def assess(case: Case) -> Assessment:
         plan=arriving.plan,
         gates=gates,
         admission=arriving,
+    )
+
+
+def _at_border(a: Assessment) -> Assessment:
+    """A cluster that would begin a step of a content that is superseded, and could start the newest: it is settled, and
+    waits for its wave like one that has not started.
+    """
+    assert a.admission is not None
+    begins = isinstance(a.next, Act) and a.next.begins
+    if a.standing is not Standing.IN_FLIGHT or not begins or a.admission.standing is not Standing.READY:
+        return a
+    return replace(
+        a, standing=Standing.READY, reason="at the border of a step: newer content takes over with its wave"
     )
 
 

@@ -25,13 +25,15 @@ class Desk:
     budget: Budget
     moves: dict[str, Move] = field(default_factory=dict)
 
-    def go_on(self, name: str, *, wave_open: bool) -> None:
-        """The next step of a content that is under way."""
+    def go_on(self, name: str) -> None:
+        """The next step of a content that is under way. Newer content takes over at a step's border: none is begun that
+        it would only have to undo, even where its own wave is not open yet.
+        """
         a = self.found[name]
         if not isinstance(a.next, Act) or a.standing is Standing.SKIPPED:
             return
         halted = self.memory.halt is not None and not a.memory.repairing
-        superseded = a.admission is not None and wave_open and a.admission.standing is not Standing.FAILED
+        superseded = a.admission is not None and a.admission.standing is not Standing.FAILED
         if a.next.begins and (halted or superseded):
             return
         self._send(name, a.next, a.desired)
@@ -46,7 +48,7 @@ class Desk:
         if not urgent and (not wave_open or self.memory.halt is not None):
             return
         done = isinstance(arriving.next, Finished)
-        if not done and not a.in_rollout and not self._place(name, view):
+        if not done and not urgent and not self._holds_place(a) and not self._place(name, view):
             return
         memory = admitted(a.memory, self._newest(name), self.on.fleet.commit, self.on.now)
         self._keep(
@@ -78,8 +80,10 @@ class Desk:
         return len(flying) < wave.wave.max_concurrent.at_least_one(len(view.members))
 
     def _holds_place(self, a: Assessment) -> bool:
-        """In flight: admitted and not out again, unless a tolerated failure or darkness has freed its place."""
-        if not a.in_rollout or a.standing is Standing.SKIPPED:
+        """In flight: admitted and not out again, unless a tolerated failure or darkness has freed its place, or it is
+        settled at a step's border and waits for its wave with newer content.
+        """
+        if not a.in_rollout or a.standing in {Standing.SKIPPED, Standing.READY}:
             return False
         if a.standing is Standing.FAILED:
             return a.memory.begun and self.budget.too_many_failures

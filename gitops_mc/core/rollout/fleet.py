@@ -234,7 +234,7 @@ def _moves(
     desk = Desk(on, memory, dict(found), budget)
     for view in views:
         for name in filter(on.may_write, view.members):
-            desk.go_on(name, wave_open=view.state is WaveState.OPEN)
+            desk.go_on(name)
     for view in views:
         for name in filter(on.may_write, view.members):
             desk.admit(name, view, wave_open=view.state is WaveState.OPEN)
