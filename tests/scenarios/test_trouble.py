@@ -193,3 +193,30 @@ def test_a_server_that_lets_no_write_through_is_a_fault_with_its_own_words_after
     assert world.looks[-1].at < world.looks[0].at + timedelta(hours=1)
     assert "no write has gone through since" in world.view("edge-1").reason
     assert "503" in world.view("edge-1").reason or "injected" in world.view("edge-1").reason
+
+
+def test_a_step_that_the_operator_never_renders_ends_as_a_failure_that_says_which_pool_stands_still() -> None:
+    world = made("edge-1")
+    assert isinstance(world.run(), Done)
+    put(world, TWO, "edge-1")
+    world.files["clusters/edge-1/more.yaml"] = machine_config(
+        "60-worker-more", files={"/etc/more.conf": "1\n"}
+    )
+    world.pace = Pace(every=timedelta(seconds=30))
+
+    def opened_and_rendered(look: object) -> bool:
+        pool = world.fleet.person("edge-1").get("machineconfigpools", "worker")
+        return pool is not None and pool["spec"].get("paused") is True
+
+    world.run(until=opened_and_rendered)
+    world.faults.set(FaultId.LATE_RENDER, seconds=100_000.0)
+    person = world.fleet.person("edge-1")
+    pool = person.get("machineconfigpools", "worker")
+    assert pool is not None
+    person.edit(
+        "machineconfigpools", "worker", {"spec": {"configuration": {"name": "rendered-worker-moved"}}}
+    )
+    outlook = world.run(hours=4)
+    assert isinstance(outlook, Halted), outlook
+    assert "stands open since" in outlook.reason
+    assert "pool worker of edge-1" in outlook.reason

@@ -13,6 +13,7 @@ from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.case import Case, WriteFault
 from gitops_mc.core.rollout.gating import GateBook
 from gitops_mc.core.rollout.memory import Failure, FailureCause
+from gitops_mc.core.rollout.next_step import marked_pools
 from gitops_mc.core.rollout.repairs import repair_not_reached, subject_digest
 
 REPAIR_GRACE = timedelta(minutes=5)
@@ -29,6 +30,7 @@ def failure_of(
             _stalled(case, gates, pool) or _counts(case, gates.readings[pool], pool)
         ):
             failed[f"pool:{pool}"] = verdict
+    failed |= _stuck_bracket(case)
     failed |= {f"module:{m}": v for m, v in gates.modules.items() if isinstance(v, Failed)}
     failed |= {
         n: v for n, v in (("policy", gates.policy), ("components", gates.components)) if isinstance(v, Failed)
@@ -45,6 +47,19 @@ def failure_of(
         at=case.now,
         subjects={s: subject_digest(desired, case.live, s) for s in failed},
     )
+
+
+def _stuck_bracket(case: Case) -> dict[str, Verdict]:
+    """Pools that a step of ours keeps paused for longer than a stall: nothing that only time does will close it."""
+    step = case.memory.step
+    if step is None or case.now - step.at < case.policy.gates.pool.stall:
+        return {}
+    since = step.at.isoformat(timespec="seconds")
+    told = (
+        f"step {step.step} stands open since {since} and keeps pool {{}} of {case.name} paused: what the pool has rendered is "
+        "not what was written, or a write is refused; see kubectl -n cpaas-system logs deployment/machine-config-controller"
+    )
+    return {f"pool:{pool}": Failed(told.format(pool)) for pool in marked_pools(case.live)}
 
 
 def _counts(case: Case, reading: PoolReading, pool: str) -> bool:

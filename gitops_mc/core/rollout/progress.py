@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gitops_mc.core.gates.readings import Unsettled
@@ -13,7 +14,16 @@ from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
 from gitops_mc.core.rollout.inventory import unsent, with_inventory
 from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause, ObjectName
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import REFUSED, Act, Await, Finished, Next, Position, next_step
+from gitops_mc.core.rollout.next_step import (
+    REFUSED,
+    Act,
+    Await,
+    Finished,
+    Next,
+    Position,
+    marked_pools,
+    next_step,
+)
 from gitops_mc.core.rollout.repairs import repairable
 
 
@@ -49,7 +59,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = replace(memory, failure=failure)
     position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
-    following = _held(plan) or next_step(position)
+    following = _held(plan, marked_pools(case.live)) or next_step(position)
     if isinstance(following, Finished):
         following = _undone_by_hand(plan, memory) or following
     held = None if memory.repairing else memory.failure
@@ -70,12 +80,14 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
             return told(Standing.IN_FLIGHT, f"next: {following.step.id}", following)
 
 
-def _held(plan: ClusterPlan) -> Await | None:
+def _held(plan: ClusterPlan, paused: Iterable[str]) -> Await | None:
     """In mid-rollout a refusal, or a fact that is missing, holds everything, an open bracket included: what is left of
     the step could not be told apart from nothing left.
     """
     if plan.refusals:
-        return Await("refused: " + "; ".join(r.reason for r in plan.refusals), REFUSED)
+        reasons = [r.reason for r in plan.refusals]
+        reasons += [f"pool {p} stays paused by us meanwhile" for p in paused]
+        return Await(f"refused: {'; '.join(reasons)}", REFUSED)
     if plan.not_read:
         return Await("not read: " + "; ".join(n.reason for n in plan.not_read), "not-read")
     return None
