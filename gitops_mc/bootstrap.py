@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
@@ -70,11 +70,6 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
 def look_at_memory(path: Path) -> MemoryStore:
     """The remembered state, for those who write nothing."""
     return MemoryView(path)
-
-
-def machine_time() -> datetime:
-    """The machine's time, for acts that are kept without a cluster in reach."""
-    return SystemClock().now()
 
 
 def open_memory(path: Path) -> FileMemory:

@@ -274,9 +274,13 @@ def _ending_words(
         case Halted(reason):
             failed = [c.cluster for c in look.decision.clusters if c.standing is Standing.FAILED]
             acts = (
-                *(f"gitops-mc why {name}" for name in failed),
-                "push newer content that changes what failed, then: gitops-mc apply",
-                *(f"gitops-mc release {name}" for name in failed or ("--all",)),
+                ("gitops-mc release --all",)
+                if not failed
+                else (
+                    *(f"gitops-mc why {name}" for name in failed),
+                    "push newer content that changes what failed, then: gitops-mc apply",
+                    *(f"gitops-mc release {name}" for name in failed),
+                )
             )
             return Outcome.HALTED, EXIT_REFUSED, (reason,), acts
         case Hold(reasons, acts):

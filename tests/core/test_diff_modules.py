@@ -264,7 +264,9 @@ def test_a_changed_value_that_git_changes_too_is_refused(world: World) -> None:
     world.git_wins = frozenset({KEY})
     world.roll(module(config={"size": 1, "other": 2}))
     assert world.get(MODULE, final_name("edge-01", "logcenter"))["spec"]["config"] == {"size": 1, "other": 2}
-    assert world.diff(module(config={"size": 1, "other": 2})).changes == (), "and is not written again and again"
+    assert world.diff(module(config={"size": 1, "other": 2})).changes == (), (
+        "and is not written again and again"
+    )
 
 
 def test_git_may_take_the_live_side(world: World) -> None:

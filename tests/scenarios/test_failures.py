@@ -6,8 +6,10 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gitops_mc.app.executor import Pace
+from gitops_mc.core.render.plan_words import totals
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Standing
+from gitops_mc.core.rollout.preview import preview
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
@@ -154,3 +156,20 @@ def test_a_repair_that_drains_and_reboots_a_degraded_node_is_waited_for() -> Non
     assert isinstance(outlook, Done), outlook
     assert world.memory().halt is None
     assert world.reboots("edge-1") == {"edge-1-w1": 1, "edge-1-w2": 1}
+
+
+def test_a_plan_says_by_whom_the_rollout_is_halted() -> None:
+    world = failed()
+    seen = preview(world.git(), world.memory(), world.last.live, world.clock.now())
+    assert "halted by edge-1: only what repairs that is begun" in totals(seen)
+
+
+def test_what_opens_after_all_withdraws_the_failure_and_leaves_the_halt_to_a_human() -> None:
+    world = failed()
+    world.faults.clear_all()
+    world.clock.wait(world.clock.now() + timedelta(minutes=10))
+    outlook = world.run(hours=3)
+    assert world.cluster_memory("edge-1").failure is None
+    assert isinstance(outlook, Halted), outlook
+    assert "opened after all; the halt stays until somebody lifts it" in outlook.reason
+    assert world.writes("edge-2")[-1].time < world.clock.now() - timedelta(minutes=10), "nothing new is begun"

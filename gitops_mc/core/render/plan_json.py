@@ -25,6 +25,7 @@ def plan_json(found: FleetPreview) -> JsonObject:
             "nodesRebooting": sum(c.rebooting for c in clusters),
             "nodesDraining": sum(c.draining for c in clusters),
         },
+        "haltedBy": list(found.halted),
         "digest": found.digest,
     }
 

@@ -234,7 +234,8 @@ def totals(found: FleetPreview) -> str:
     nodes = f"{count(sum(c.rebooting for c in clusters), 'node')} to reboot, {sum(c.draining for c in clusters)} to drain"
     unforeseen = sum(1 for c in clusters if c.plan is not None and c.plan.unforeseen)
     more = f"; not known on {count(unforeseen, 'cluster')}" if unforeseen else ""
-    return f"{', '.join(parts)}; {nodes}{more}"
+    halted = f"; halted by {', '.join(found.halted)}: only what repairs that is begun" if found.halted else ""
+    return f"{', '.join(parts)}; {nodes}{more}{halted}"
 
 
 def refusals(cluster: ClusterPreview, told: frozenset[ResourceKey]) -> Iterator[str]:

@@ -65,6 +65,8 @@ def _pool(a: Assessment, pool: str) -> str:
         return f"whoever paused pool {pool} of {a.name} has to unpause it"
     if isinstance(verdict, Waiting) and verdict.accept:
         return f"gitops-mc accept {verdict.accept}"
-    if a.memory.repairing:  # the operator may still move the nodes to the repair; if not, the stall makes it a failure
+    if (
+        a.memory.repairing
+    ):  # the operator may still move the nodes to the repair; if not, the stall makes it a failure
         return ""
     return f"mend pool {pool} of {a.name}" if isinstance(verdict, Failed) else ""

@@ -104,6 +104,8 @@ class ClusterView:
     gates: tuple[GateView, ...]
     plan: ClusterPlan | None
     begun: bool
+    recovering: bool = False
+    """It has failed, and nothing of it fails at this moment: time may open it after all."""
     hands: str = ""
     """What somebody has to do before this cluster goes any further; empty where time may do."""
 

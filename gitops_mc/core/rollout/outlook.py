@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from gitops_mc.core.gates import Paused, Unsettled
 from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.rollout.failures import any_failed
 from gitops_mc.core.rollout.hands import hands
-from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.memory import FailureCause, FleetMemory, Halt
 from gitops_mc.core.rollout.moves import (
     FINAL,
     ClusterView,
@@ -53,7 +55,27 @@ def view_of(a: Assessment, wave: str, busy: Collection[str], memory: FleetMemory
         gates=() if a.gates is None else a.gates.views(),
         plan=a.plan,
         begun=a.memory.begun,
+        recovering=_recovers(a),
         hands=hands(a, memory),
+    )
+
+
+def _recovers(a: Assessment) -> bool:
+    failure = a.memory.failure
+    if a.standing is not Standing.FAILED or failure is None or failure.cause is FailureCause.REFUSED:
+        return False
+    if not a.in_rollout or a.gates is None or any_failed(a.gates):
+        return False
+    readings = a.gates.readings.values()
+    return not any(isinstance(r, Unsettled) and r.paused is Paused.BY_US for r in readings)
+
+
+def _halt_reason(halt: Halt, memory: FleetMemory) -> str:
+    if any(memory.cluster(name).failure is not None for name in halt.clusters):
+        return halt.reason
+    names = ", ".join(halt.clusters)
+    return (
+        f"{names} failed and opened after all; the halt stays until somebody lifts it. It was: {halt.reason}"
     )
 
 
@@ -86,7 +108,7 @@ def outlook(
     if moving := [c for c in clusters if _moves_on(c)]:
         return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]))
     if memory.halt is not None:
-        return Halted(memory.halt.reason)
+        return Halted(_halt_reason(memory.halt, memory))
     shaky = _in_the_way(clusters, waves)
     soaking = [w for w in waves if w.state is WaveState.SOAKING]
     if soaking and not shaky:
@@ -115,7 +137,7 @@ def outlook(
 
 def _moves_on(c: ClusterView) -> bool:
     """Whether time alone may change something about it."""
-    return c.standing in _MOVING and not c.hands
+    return (c.standing in _MOVING and not c.hands) or c.recovering
 
 
 def _in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:

@@ -139,6 +139,8 @@ class FleetPreview:
     waves: tuple[WavePreview, ...]
     homeless: tuple[ClusterPreview, ...]
     """Clusters that no wave takes: each blocks itself."""
+    halted: tuple[str, ...] = ()
+    """Clusters whose failure halts the rollout: nothing but a repair of those is begun. Outside the digest."""
 
     @property
     def clusters(self) -> tuple[ClusterPreview, ...]:
@@ -196,7 +198,8 @@ def preview(
                 and not _approved(line, clusters, remembered),
             )
         )
-    return FleetPreview(fleet.commit, tuple(waves), previews(homeless, ""))
+    halted = memory.halt.clusters if memory.halt is not None else ()
+    return FleetPreview(fleet.commit, tuple(waves), previews(homeless, ""), halted)
 
 
 @dataclass(frozen=True, slots=True)
