@@ -193,8 +193,13 @@ class Checks:
         if len(failed) <= tolerated:
             return
         known = failed[tolerated] + GRACE
+        has_failed = {
+            name for name in began for n in self.s.world.fleet.nodes(name) if any(self._degraded(name, n))
+        }
         for name, one in began.items():
-            if one.write.time > known:
+            if (
+                one.write.time > known and name not in has_failed
+            ):  # there, newer content is let in as a repair
                 self.fail(
                     f"5: {_told(one)} begins in {name} what {tolerated + 1} cluster(s) have failed with before"
                 )

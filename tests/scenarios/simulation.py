@@ -202,10 +202,10 @@ class Simulation:
                 self.heads.append(head)
                 self.known.append({name: len(self.reads[name]) - 1 for name in names})
                 outlook = look.decision.outlook
+                if self._head is not head and look.at < deadline:
+                    break
                 if isinstance(outlook, Done | Hold | Halted) or look.at >= deadline:
                     return outlook
-                if self._head is not head:
-                    break
                 self._quiet = 0 if look.decision.moves else self._quiet + 1
                 executor.pace = FAST if self._quiet < PATIENCE else SLOW
 

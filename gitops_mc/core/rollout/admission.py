@@ -24,7 +24,8 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     """Whether the newest content could start now."""
     newest, memory = case.newest, case.memory
     plan = make_plan(newest, case.live, case.policy, circumstances(case, memory))
-    managed = managed_pools(newest, case.live)
+    rolled = () if memory.out and memory.failure is None else memory.touched
+    managed = managed_pools(newest, case.live, rolled)
     gates = (
         gates_of(case, newest, managed)
         if current is None or current.gates is None

@@ -176,11 +176,14 @@ def _passes(
             left = tuple(c for c in memory.halt.clusters if c != name)
             memory = replace(memory, halt=replace(memory.halt, clusters=left) if left else None)
         memory = memory.with_cluster(name, after)
-        arriving = a.admission
-        if after.started == a.desired.content and arriving is None:
+        if after.started == a.desired.content and a.admission is None:
             result[name] = replace(a, standing=Standing.PASSED, reason="passed", memory=after, next=None)
-        else:
-            result[name] = replace(a, memory=after, next=None)
+            continue
+        # what a newer content may do was judged before this one had passed: it is judged anew on the next pass
+        told = "passed with what it was on; newer content is looked at next"
+        result[name] = replace(
+            a, standing=Standing.READY, reason=told, memory=after, next=None, admission=None
+        )
     return memory, result
 
 

@@ -90,11 +90,16 @@ class GateBook:
 _UNREAD = NotKnown("the pool was not read")
 
 
-def managed_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
-    """Pools with a manifest, and live pools that select one of our configs; those gate the cluster, changed or not."""
+def managed_pools(desired: DesiredCluster, live: LiveCluster, touched: Iterable[str] = ()) -> tuple[str, ...]:
+    """Pools with a manifest, and live pools that select one of our configs; those gate the cluster, changed or not.
+
+    And the `touched` ones that are there: pools that writes of the content have touched, though nothing of ours may be
+    left in them. A deletion rolls the nodes like any other change.
+    """
     named = {m.key.name for m in desired.of_kind(Kind.MACHINE_CONFIG_POOL)}
     configs = [labels_of(m.body) for m in desired.of_kind(Kind.MACHINE_CONFIG)]
     if not isinstance(live.pools, Unknown):
+        named |= {p for p in touched if p in live.pools.value}
         for name, pool in live.pools.value.items():
             selector = (pool.get("spec") or {}).get("machineConfigSelector")
             if any(matches_selector(selector, labels) for labels in configs):
@@ -102,9 +107,9 @@ def managed_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]
     return tuple(sorted(named))
 
 
-def watched_pools(desired: DesiredCluster, live: LiveCluster) -> tuple[str, ...]:
+def watched_pools(desired: DesiredCluster, live: LiveCluster, touched: Iterable[str] = ()) -> tuple[str, ...]:
     """Pools whose gates a cluster has to pass: the managed ones, and all of them where Git manages machine-config."""
-    managed = managed_pools(desired, live)
+    managed = managed_pools(desired, live, touched)
     if isinstance(live.pools, Unknown) or not _has_machine_config(desired):
         return managed
     return tuple(sorted({*managed, *live.pools.value}))

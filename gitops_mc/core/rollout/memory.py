@@ -110,6 +110,8 @@ class ClusterMemory:
     """Objects that `started` made, remembered before they are made; its revert removes them without prune."""
     changed: tuple[ObjectName, ...] = ()
     """Objects that were written, or were to be, since it last passed: it does not pass while one is not as it was written."""
+    touched: tuple[str, ...] = ()
+    """Pools that writes of `started` have touched, remembered before they are made: they gate it, come what may."""
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
     module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
     gate_since: Mapping[str, datetime] = field(default_factory=dict)

@@ -265,7 +265,7 @@ def _ready(at: Position, step: Step) -> Act | Await:
 
 def _closed(at: Position) -> tuple[tuple[str, Verdict], ...]:
     """Gates that keep the cluster from passing; a pool that is none of ours is somebody else's."""
-    watched = watched_pools(at.desired, at.live)
+    watched = watched_pools(at.desired, at.live, at.managed)
     others = {f"pool {p}" for p in at.gates.pools if p not in watched}
     gates = [(view.subject, view.verdict) for view in at.gates.views() if view.subject not in others]
     return tuple((subject, verdict) for subject, verdict in gates if not isinstance(verdict, Open))

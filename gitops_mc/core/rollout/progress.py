@@ -31,12 +31,12 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     """How far the started content has come."""
     memory = case.memory
     plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
-    managed = managed_pools(desired, case.live)
+    managed = managed_pools(desired, case.live, memory.touched)
     gates = gates_of(case, desired, managed)
     memory = with_inventory(gates.memory, desired, plan, case.live)
     if unsent(plan):  # remembered by now, so it is no step any more
         plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
-    closed = tuple(p for p, _ in gates.not_open(watched_pools(desired, case.live)))
+    closed = tuple(p for p, _ in gates.not_open(watched_pools(desired, case.live, memory.touched)))
 
     def told(standing: Standing, reason: str, following: Next | None) -> Assessment:
         return Assessment(

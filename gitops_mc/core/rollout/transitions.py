@@ -10,6 +10,7 @@ from gitops_mc.core.diff import Update
 from gitops_mc.core.gates import ModuleClocks, PoolClocks, live_modules
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, DesiredCluster, Kind
+from gitops_mc.core.plan import StepKind
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.memory import ClusterMemory, ObjectName, StepIntent
 from gitops_mc.core.rollout.moves import Apply, Unpause
@@ -27,12 +28,17 @@ def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now
         begun=unfinished,
         created=memory.created if unfinished else (),
         changed=memory.changed if unfinished else (),
+        touched=memory.touched if unfinished else (),
         step=None,
         pool_clocks=_restarted(memory, memory.pool_clocks),
         module_clocks={},
         gate_since={},
         spec_hashes={},
     )
+
+
+ROLLING = (StepKind.POOLS, StepKind.MODULE, StepKind.MODULE_REMOVAL)
+"""Steps after which nodes may roll. A policy is read when a node is updated: by itself it moves none."""
 
 
 def about_to(
@@ -42,7 +48,13 @@ def about_to(
     move = act.move
     if isinstance(move, Unpause):
         return replace(memory, step=None, pool_clocks=_restarted(memory, move_pools(act)))
-    memory = replace(memory, begun=True, step=StepIntent(desired.content, act.step.id, act.step.pools, now))
+    touched = {*memory.touched, *(act.step.pools if act.step.kind in ROLLING else ())}
+    memory = replace(
+        memory,
+        begun=True,
+        touched=tuple(sorted(touched)),
+        step=StepIntent(desired.content, act.step.id, act.step.pools, now),
+    )
     if not isinstance(move, Apply):
         return memory
     created = {*memory.created, *(ObjectName(w.key.kind, w.key.name) for w in creates(move.writes))}
