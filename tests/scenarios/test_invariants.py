@@ -19,7 +19,7 @@ from tests.scenarios.simulation import Simulation
 
 QUICK_SEEDS = 100
 BATCH = 10
-SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "1000"))
+SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "250"))
 
 
 def check(seed: int) -> None:
