@@ -93,11 +93,16 @@ def _build_into(folder: Path, go: str) -> None:
         shutil.rmtree(left_over)
     work = Path(tempfile.mkdtemp(prefix="building-", dir=folder.parent))
     command = [go, "build", "-trimpath", "-ldflags", _linked(), "-o", f"{work}/", *PACKAGES]
-    print(f"building kube-apiserver {kubernetes_version()}, kubectl and etcd into {folder}", flush=True)
+    _tell(f"building kube-apiserver {kubernetes_version()}, kubectl and etcd into {folder}")
     begun = time.monotonic()
     env = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly -buildvcs=false"}
     done = subprocess.run(
-        tethered(["nice", "-n", "10", *command]), cwd=HERE, env=env, check=False, text=True, capture_output=True
+        tethered(["nice", "-n", "10", *command]),
+        cwd=HERE,
+        env=env,
+        check=False,
+        text=True,
+        capture_output=True,
     )
     if done.returncode:
         shutil.rmtree(work)
@@ -108,7 +113,7 @@ def _build_into(folder: Path, go: str) -> None:
         )
     (work / "built-with").write_text(_said([go, "version"]))
     work.rename(folder)
-    print(f"built in {time.monotonic() - begun:.0f} s", flush=True)
+    _tell(f"built in {time.monotonic() - begun:.0f} s")
 
 
 def _linked() -> str:
@@ -143,3 +148,8 @@ def _alone(cache: Path) -> Iterator[None]:
 
 def _said(command: list[str]) -> str:
     return subprocess.run(command, check=True, text=True, capture_output=True).stdout
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()

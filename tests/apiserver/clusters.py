@@ -1,0 +1,215 @@
+"""Real clusters' API servers on loopback: one etcd, and one kube-apiserver per cluster under a prefix of its own."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import urllib3
+import yaml
+
+from gitops_mc.app.ports import JSON, Request
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
+from tests.apiserver import rights
+from tests.apiserver.binaries import Binaries
+from tests.apiserver.carrier import RealServer
+from tests.apiserver.processes import Child, StartError, free_port, start
+
+_READY_WITHIN = 60.0
+_SERVED_WITHIN = 30.0
+"""From a definition's creation until its kind is served."""
+_LOOK_AGAIN = 0.05
+_KEY_BITS = 2048
+DEFINITIONS = Path(__file__).parent / "crds"
+_CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_MACHINE_GROUP = "machineconfiguration.alauda.io"
+
+
+@dataclass
+class RealClusters:
+    """The API servers by cluster name; `stop` ends their processes."""
+
+    binaries: Binaries
+    folder: Path
+    children: list[Child] = field(default_factory=list)
+    servers: dict[str, RealServer] = field(default_factory=dict)
+    start_seconds: float = 0.0
+
+    def stop(self) -> None:
+        for server in self.servers.values():
+            server.close()
+        for child in reversed(self.children):
+            child.stop()
+
+    def last_words(self) -> str:
+        """The end of every process' log, for the report of a test that failed."""
+        return "\n".join(child.last_words() for child in self.children)
+
+    def resident_mib(self) -> Mapping[str, int]:
+        """Memory of each process."""
+        found = {}
+        for child in self.children:
+            status = Path(f"/proc/{child.process.pid}/status").read_text()
+            kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
+            found[child.name] = int(kib) // 1024
+        return found
+
+
+def start_clusters(binaries: Binaries, folder: Path, *names: str) -> RealClusters:
+    """Start them side by side and wait until they serve what the platform's clusters serve. Raises StartError."""
+    begun = time.monotonic()
+    clusters = RealClusters(binaries, folder)
+    try:
+        etcd_port = free_port()
+        clusters.children.append(_etcd(binaries, folder, etcd_port))
+        shared = _Shared(etcd_port, _token_file(folder), _service_account_key(folder))
+        ports = {name: free_port() for name in names}
+        for name, port in ports.items():
+            certificates = folder / name
+            command = _command(binaries, name, port, shared, certificates)
+            clusters.children.append(start(f"kube-apiserver {name}", command, folder / f"{name}.log"))
+        for child, (name, port) in zip(clusters.children[1:], ports.items(), strict=True):
+            server = clusters.servers[name] = RealServer(
+                name, f"https://127.0.0.1:{port}", folder / name / "apiserver.crt"
+            )
+            child.await_ready(lambda s=server: _ready(s), _READY_WITHIN)  # type: ignore[misc]
+        for server in clusters.servers.values():
+            _furnish(server)
+    except BaseException:
+        clusters.stop()
+        raise
+    clusters.start_seconds = time.monotonic() - begun
+    return clusters
+
+
+def _etcd(binaries: Binaries, folder: Path, port: int) -> Child:
+    client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
+    command = [
+        str(binaries.etcd),
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peer}",
+        f"--initial-advertise-peer-urls={peer}",
+        f"--initial-cluster=default={peer}",
+        "--unsafe-no-fsync",
+        "--log-level=warn",
+    ]
+    child = start("etcd", command, folder / "etcd.log")
+    pool = urllib3.PoolManager(retries=False)
+
+    def healthy() -> bool:
+        try:
+            return pool.request("GET", f"{client}/health", timeout=1).status == 200
+        except urllib3.exceptions.HTTPError:
+            return False
+
+    child.await_ready(healthy, _READY_WITHIN)
+    return child
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all API servers of one start have in common."""
+
+    etcd_port: int
+    tokens: Path
+    key: Path
+
+
+def _command(binaries: Binaries, name: str, port: int, shared: _Shared, certificates: Path) -> list[str]:
+    """Everything is served as by default: switching APIs off changes answers that are compared here."""
+    return [
+        str(binaries.kube_apiserver),
+        f"--etcd-servers=http://127.0.0.1:{shared.etcd_port}",
+        f"--etcd-prefix=/{name}",
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={certificates}",  # it makes its own certificate there
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={shared.tokens}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={shared.key}",
+        f"--service-account-signing-key-file={shared.key}",
+        "--service-cluster-ip-range=10.96.0.0/24",
+        "--endpoint-reconciler-type=none",
+        "--profiling=false",
+    ]
+
+
+def _token_file(folder: Path) -> Path:
+    file = folder / "tokens.csv"
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{line}\n" for line in rights.token_lines()))
+    return file
+
+
+def _service_account_key(folder: Path) -> Path:
+    """What service account tokens are signed with; nobody here uses one, but the server wants it."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        raise StartError("openssl is not on the PATH; the API server's service account key is made with it")
+    file = folder / "service-accounts.key"
+    subprocess.run(
+        [openssl, "genrsa", "-out", str(file), str(_KEY_BITS)], check=True, capture_output=True, timeout=60
+    )
+    return file
+
+
+def _ready(server: RealServer) -> bool:
+    try:
+        return server.ready()
+    except (urllib3.exceptions.HTTPError, ssl.SSLError, FileNotFoundError):
+        return False
+
+
+# -------------------------------------------------------------------------------------- what a cluster begins with
+
+
+def _furnish(server: RealServer) -> None:
+    """What stands on a cluster of the platform before anybody does anything: namespaces, rights, definitions."""
+    for body in (_namespace("cpaas-system"), *rights.roles(server.cluster)):
+        server.create(body)
+    install(server, *(d for d in definitions() if _from_the_start(d, server.cluster)))
+
+
+def _namespace(name: str) -> JsonObject:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def definitions() -> tuple[JsonObject, ...]:
+    return tuple(yaml.safe_load(file.read_text()) for file in sorted(DEFINITIONS.glob("*.yaml")))
+
+
+def machine_definitions() -> tuple[JsonObject, ...]:
+    """What the machine-config plugin brings along."""
+    return tuple(d for d in definitions() if d["spec"]["group"] == _MACHINE_GROUP)
+
+
+def _from_the_start(definition: JsonObject, cluster: str) -> bool:
+    group = definition["spec"]["group"]
+    if group == _MACHINE_GROUP:
+        return False
+    return group == "operator.alauda.io" or cluster == GLOBAL_CLUSTER
+
+
+def install(server: RealServer, *wanted: JsonObject) -> None:
+    """Create definitions and wait until their kinds are served. One that is there already stays."""
+    for definition in wanted:
+        request = Request("POST", _CRD_PATH, body=server.encode(definition), content_type=JSON)
+        answer = server.as_admin(request)
+        if answer.status not in (201, 409):
+            raise StartError(f"{definition['metadata']['name']}: {answer.body.decode()}")
+    end = time.monotonic() + _SERVED_WITHIN
+    for definition in wanted:
+        spec = definition["spec"]
+        path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+        while server.as_admin(Request("GET", path, query=(("limit", "1"),))).status != 200:
+            if time.monotonic() > end:
+                raise StartError(f"{path} of {server.cluster} is not served after {_SERVED_WITHIN:.0f} s")
+            time.sleep(_LOOK_AGAIN)
