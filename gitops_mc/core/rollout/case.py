@@ -86,6 +86,9 @@ class Assessment:
     admission: Admission | None = None
     closed: tuple[str, ...] = ()
     """Managed pools whose gate is not open; what a soak watches."""
+    undone: str = ""
+    """What the content wrote and somebody has changed or deleted by hand since, with what to do; healthy or not, the
+    cluster says nothing about the content then. Empty where nothing is."""
 
     @property
     def in_rollout(self) -> bool:

@@ -11,14 +11,15 @@ from gitops_mc.core.diff import Delete
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Severity, Unknown
+from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.rollout.admission import admission
-from gitops_mc.core.rollout.case import Assessment, Case
+from gitops_mc.core.rollout.case import Assessment, Case, circumstances
 from gitops_mc.core.rollout.gating import learnt_order
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Act
 from gitops_mc.core.rollout.progress import progress
-from gitops_mc.core.rollout.transitions import prune_settings
+from gitops_mc.core.rollout.transitions import prune_settings, without_drift
 
 
 def assess(case: Case) -> Assessment:
@@ -34,7 +35,7 @@ def assess(case: Case) -> Assessment:
         memory = current.memory
     if started is not None and started.content == case.newest.content:
         assert current is not None
-        return _pruned(replace(case, memory=memory), current)
+        return _again(replace(case, memory=memory), current)
     if case.newest.blocked:
         problems = _problems(case.newest)
         if current is not None and current.in_rollout:
@@ -70,16 +71,32 @@ def _at_border(a: Assessment) -> Assessment:
     )
 
 
-def _pruned(case: Case, current: Assessment) -> Assessment:
-    """A cluster that has passed starts once more where other prune settings let something go that has left Git."""
-    settings = prune_settings(case.prune)
-    before = case.memory.passed_prune
-    if current.standing is not Standing.PASSED or before == settings or current.plan is None:
+def _again(case: Case, current: Assessment) -> Assessment:
+    """A cluster that has passed starts once more where other prune settings let something go that has left Git, and where a
+    human has said that Git's side wins over a hand that has changed something since.
+    """
+    if current.standing is not Standing.PASSED or current.plan is None or current.plan.not_read:
         return current
-    if not before or not any(isinstance(w, Delete) for w in current.plan.writes):
-        return replace(current, memory=replace(case.memory, passed_prune=settings))
+    won = _won(case, current.plan)
+    if not won and not _lets_go(case, current.plan):
+        memory = replace(current.memory, passed_prune=prune_settings(case.prune))
+        return replace(current, memory=without_drift(memory))
+    if won and current.closed:  # what the hand has set off is not over
+        return current
     arriving = admission(case, current)
     return replace(current, standing=arriving.standing, reason=arriving.reason, admission=arriving)
+
+
+def _won(case: Case, plan: ClusterPlan) -> bool:
+    """Whether something is written, or refused, because Git's side is to win."""
+    wins = circumstances(case, case.memory).git_wins
+    return any(each.key in wins for each in (*plan.writes, *plan.refusals))
+
+
+def _lets_go(case: Case, plan: ClusterPlan) -> bool:
+    before = case.memory.passed_prune
+    changed = before not in {"", prune_settings(case.prune)}
+    return changed and any(isinstance(w, Delete) for w in plan.writes)
 
 
 def _dark_clock(case: Case) -> ClusterMemory:

@@ -27,7 +27,7 @@ from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, Wa
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.set_back import not_in_the_future
-from gitops_mc.core.rollout.transitions import passed
+from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
 
 UNWATCHED = timedelta(minutes=2)
@@ -50,6 +50,7 @@ def next_moves(
     memory = with_halt(memory, found, budget, now)
     memory, views = _waves(on, memory, found, budget)
     memory, found = soak_failures(on, memory, found, views)
+    memory, found = _proven(memory, found, on, views)
     budget = budget_of(fleet, found, memory)
     memory = with_halt(memory, found, budget, now)
     desk = _moves(on, memory, found, views, budget)
@@ -209,6 +210,21 @@ def _waves(
         if view.state is not WaveState.DONE and not closed:
             closed = f"wave {line.wave.name} is {view.state.value}: {view.reason}"
     return memory, tuple(views)
+
+
+def _proven(
+    memory: FleetMemory, found: Mapping[str, Assessment], on: Pass, views: Sequence[WaveView]
+) -> tuple[FleetMemory, dict[str, Assessment]]:
+    """Where no soak is to come any more, a passed cluster has said what it can of its content."""
+    soaks = {w.name for w in on.fleet.policy.rollout.waves or () if w.soak > timedelta(0)}
+    over = [v for v in views if v.state is WaveState.DONE or v.wave not in soaks]
+    result = dict(found)
+    for name in (n for v in over for n in v.members):
+        a = found[name]
+        if a.standing is Standing.PASSED and a.memory.changed and name not in on.observed.busy:
+            result[name] = replace(a, memory=proven(a.memory))
+            memory = memory.with_cluster(name, result[name].memory)
+    return memory, result
 
 
 def _before_opening(before: Sequence[Line], found: Mapping[str, Assessment], on: Pass, budget: Budget) -> str:

@@ -18,9 +18,17 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
         case Standing.IN_FLIGHT:
             return _in_flight(a, memory)
         case Standing.PASSED:
-            return "; ".join(_pools(a))
+            return _undone(a) or "; ".join(_pools(a))
         case _:
             return ""
+
+
+def _undone(a: Assessment) -> str:
+    return (
+        f"take back what was changed by hand, or put it into Git; or: gitops-mc skip {a.name}"
+        if a.undone
+        else ""
+    )
 
 
 def _in_flight(a: Assessment, memory: FleetMemory) -> str:

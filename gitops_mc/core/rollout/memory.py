@@ -109,7 +109,8 @@ class ClusterMemory:
     created: tuple[ObjectName, ...] = ()
     """Objects that `started` made, remembered before they are made; its revert removes them without prune."""
     changed: tuple[ObjectName, ...] = ()
-    """Objects that were written, or were to be, since it last passed: it does not pass while one is not as it was written."""
+    """Objects that were written, or were to be, since it last passed and soaked: it does neither while one of them is not as
+    it was written."""
     touched: tuple[str, ...] = ()
     """Pools that writes of `started` have touched, remembered before they are made: they gate it, come what may."""
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)

@@ -142,12 +142,13 @@ def _moves_on(c: ClusterView) -> bool:
 
 def _in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:
     """Clusters that keep the first wave that is not done, or the one after it, from going on until somebody acts:
-    passed ones that are not settled any more, and those whose part of the repository cannot be read.
+    passed ones that are not settled any more, or not as they passed, and those whose part of the repository cannot be read.
     """
     first = next((i for i, w in enumerate(waves) if w.state is not WaveState.DONE), None)
     if first is None:
         return []
-    before = {n for w in waves[: first + 1] for n in w.members}
+    looked_at = waves[: first + 1] if waves[first].state is WaveState.SOAKING else waves[:first]
+    before = {n for w in looked_at for n in w.members}
     shaky = [c for c in clusters if c.cluster in before and c.standing is Standing.PASSED and c.hands]
     here = [c for c in clusters if c.cluster in waves[first].members]
     starts = any(c.standing is Standing.READY for c in here)

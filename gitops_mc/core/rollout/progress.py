@@ -52,7 +52,10 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         )
 
     if memory.out and memory.failure is None:
-        return told(Standing.PASSED, _passed_reason(memory, closed, gates), None)
+        undone = _undone_by_hand(plan, memory)
+        return replace(
+            told(Standing.PASSED, _passed_reason(memory, closed, gates, undone), None), undone=undone
+        )
     if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
         memory = replace(memory, failure=refused_write(case, desired, case.fault))
     failure = failure_of(case, desired, gates, managed)
@@ -60,8 +63,8 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         memory = replace(memory, failure=failure)
     position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
     following = _held(plan, marked_pools(case.live)) or next_step(position)
-    if isinstance(following, Finished):
-        following = _undone_by_hand(plan, memory) or following
+    if isinstance(following, Finished) and (undone := _undone_by_hand(plan, memory)):
+        following = Await(f"every gate is open, but not with what was written: {undone}", REFUSED)
     held = None if memory.repairing else memory.failure
     if held is not None:
         if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
@@ -93,20 +96,17 @@ def _held(plan: ClusterPlan, paused: Iterable[str]) -> Await | None:
     return None
 
 
-def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> Await | None:
+def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> str:
     """Somebody has changed or deleted what this content wrote: healthy or not, the cluster says nothing about the content,
-    and no other cluster may get it on the strength of that.
+    and no other cluster may get it on the strength of that. Empty where nobody has.
     """
     changed = [d for d in plan.drifts if ObjectName(d.key.kind, d.key.name) in memory.changed]
-    undone = [d for d in changed if d.gone or any(_matters(f.path) for f in d.fields)]
-    if not undone:
-        return None
-    told = [
+    return "; ".join(
         f"{d.key.kind.value} {d.key.name}: {d.reason}; put the live values into Git, or if Git's side wins: "
         f"gitops-mc accept {drift_id(d.key)} --cluster {d.key.cluster}"
-        for d in undone
-    ]
-    return Await(f"every gate is open, but not with what was written: {'; '.join(told)}", REFUSED)
+        for d in changed
+        if d.gone or any(_matters(f.path) for f in d.fields)
+    )
 
 
 def _matters(path: str) -> bool:
@@ -114,11 +114,11 @@ def _matters(path: str) -> bool:
     return path.startswith("spec.") and path != "spec.paused"
 
 
-def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBook) -> str:
-    at = f"passed at {memory.passed_at.isoformat(timespec='seconds')}" if memory.passed_at else "passed"
-    if not closed:
-        return at
-    return f"{at}; now not settled: " + "; ".join(gates.pools[p].reason for p in closed)
+def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBook, undone: str) -> str:
+    told = [f"passed at {memory.passed_at.isoformat(timespec='seconds')}" if memory.passed_at else "passed"]
+    told += [f"not as it passed any more: {undone}"] if undone else []
+    told += ["now not settled: " + "; ".join(gates.pools[p].reason for p in closed)] if closed else []
+    return "; ".join(told)
 
 
 def _with_hands(reason: str, gates: GateBook, memory: ClusterMemory) -> str:

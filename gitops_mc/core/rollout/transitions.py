@@ -10,7 +10,7 @@ from gitops_mc.core.diff import Update
 from gitops_mc.core.gates import ModuleClocks, PoolClocks, live_modules
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, DesiredCluster, Kind
-from gitops_mc.core.plan import StepKind
+from gitops_mc.core.plan import DRIFT, StepKind
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout.memory import ClusterMemory, ObjectName, StepIntent
 from gitops_mc.core.rollout.moves import Apply, Unpause
@@ -27,7 +27,6 @@ def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now
         admitted_at=now,
         begun=unfinished,
         created=memory.created if unfinished else (),
-        changed=memory.changed if unfinished else (),
         touched=memory.touched if unfinished else (),
         step=None,
         pool_clocks=_restarted(memory, memory.pool_clocks),
@@ -98,12 +97,22 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
         passed_prune=prune_settings(prune),
         failure=None,
         begun=False,
-        changed=(),
         accepted=(),
         step=None,
         spec_hashes={},
         gate_since={},
     )
+
+
+def proven(memory: ClusterMemory) -> ClusterMemory:
+    """It has passed and soaked: what is changed by hand from here on says nothing against the content."""
+    return replace(memory, changed=()) if memory.changed else memory
+
+
+def without_drift(memory: ClusterMemory) -> ClusterMemory:
+    """Nothing is left that Git could win: what was said of it does not hold for a hand that comes later."""
+    kept = tuple(i for i in memory.accepted if not i.startswith(DRIFT))
+    return memory if kept == memory.accepted else replace(memory, accepted=kept)
 
 
 def _ordered(names: Iterable[ObjectName]) -> tuple[ObjectName, ...]:

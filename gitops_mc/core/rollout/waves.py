@@ -136,14 +136,19 @@ def _tolerated(standing: Standing, budget: Budget) -> bool:
 def _soaking(
     line: Line, found: Mapping[str, Assessment], memory: WaveMemory, now: datetime
 ) -> tuple[WaveView, WaveMemory]:
-    """The soak runs while the gates of all passed clusters stay open; one that closes restarts it."""
+    """The soak runs while the gates of all passed clusters stay open, with what was written; one that closes restarts it,
+    and so does a hand that changes what the content wrote.
+    """
     wave = line.wave
-    shaky = [n for n in line.members if found[n].standing is Standing.PASSED and not all_open(found[n])]
+    passed = [n for n in line.members if found[n].standing is Standing.PASSED]
+    undone = [n for n in passed if found[n].undone]
+    shaky = undone or [n for n in passed if not all_open(found[n])]
     over = memory.soak_since is not None and now - memory.soak_since >= wave.soak
-    if over:
+    if over and not undone:
         return WaveView(wave.name, WaveState.DONE, "soaked", line.members), memory
     if shaky:
-        reason = f"the soak starts when {', '.join(shaky)} is settled: {found[shaky[0]].reason}"
+        state = "as it was written" if undone else "settled"
+        reason = f"the soak starts when {', '.join(shaky)} is {state}: {found[shaky[0]].reason}"
         view = WaveView(wave.name, WaveState.SOAKING, reason, line.members, wave.soak)
         return view, replace(memory, soak_since=None)
     since = memory.soak_since or now
