@@ -7,7 +7,8 @@ import ssl
 import subprocess
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import urllib3
@@ -30,61 +31,72 @@ _CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _MACHINE_GROUP = "machineconfiguration.alauda.io"
 
 
-@dataclass
 class RealClusters:
-    """The API servers by cluster name; `stop` ends their processes."""
+    """The API servers by cluster name, on one etcd. Use it from the main thread: the processes end with the thread that
+    started them.
+    """
 
-    binaries: Binaries
-    folder: Path
-    children: list[Child] = field(default_factory=list)
-    servers: dict[str, RealServer] = field(default_factory=dict)
-    start_seconds: float = 0.0
+    def __init__(self, binaries: Binaries, folder: Path) -> None:
+        """Starts etcd. `folder` keeps data, certificates and logs. Raises StartError."""
+        self.version = binaries.version
+        self.servers: dict[str, RealServer] = {}
+        self._binaries = binaries
+        self._folder = folder
+        self._children: list[Child] = []
+        etcd_port = free_port()
+        self._children.append(_etcd(binaries, folder, etcd_port))
+        self._shared = _Shared(etcd_port, _token_file(folder), _service_account_key(folder))
+
+    def start(self, *names: str) -> float:
+        """Start these side by side, those that run already left alone, and wait until they serve what the platform's
+        clusters serve before anything is installed. Returns how many seconds that took. Raises StartError.
+        """
+        begun = time.monotonic()
+        started = [self._start(name) for name in names if name not in self.servers]
+        for child, server in started:
+            child.await_ready(partial(_ready, server), _READY_WITHIN)
+            _furnish(server)
+            self.servers[server.cluster] = server
+        return time.monotonic() - begun
+
+    def _start(self, name: str) -> tuple[Child, RealServer]:
+        port, certificates = free_port(), self._folder / name
+        command = _command(self._binaries, name, port, self._shared, certificates)
+        child = start(f"kube-apiserver-{name}", command, self._folder / f"{name}.log")
+        self._children.append(child)
+        return child, RealServer(name, f"https://127.0.0.1:{port}", certificates / "apiserver.crt")
 
     def stop(self) -> None:
         for server in self.servers.values():
             server.close()
-        for child in reversed(self.children):
+        for child in reversed(self._children):
             child.stop()
 
     def last_words(self) -> str:
         """The end of every process' log, for the report of a test that failed."""
-        return "\n".join(child.last_words() for child in self.children)
+        return "\n".join(child.last_words() for child in self._children)
 
-    def resident_mib(self) -> Mapping[str, int]:
-        """Memory of each process."""
+    def processes(self) -> Mapping[str, int]:
+        """Process ids by name."""
+        return {child.name: child.process.pid for child in self._children}
+
+    def memory(self) -> Mapping[str, int]:
+        """MiB that each process holds."""
         found = {}
-        for child in self.children:
-            status = Path(f"/proc/{child.process.pid}/status").read_text()
+        for name, pid in self.processes().items():
+            status = Path(f"/proc/{pid}/status").read_text()
             kib = next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
-            found[child.name] = int(kib) // 1024
+            found[name] = int(kib) // 1024
         return found
 
 
-def start_clusters(binaries: Binaries, folder: Path, *names: str) -> RealClusters:
-    """Start them side by side and wait until they serve what the platform's clusters serve. Raises StartError."""
-    begun = time.monotonic()
-    clusters = RealClusters(binaries, folder)
-    try:
-        etcd_port = free_port()
-        clusters.children.append(_etcd(binaries, folder, etcd_port))
-        shared = _Shared(etcd_port, _token_file(folder), _service_account_key(folder))
-        ports = {name: free_port() for name in names}
-        for name, port in ports.items():
-            certificates = folder / name
-            command = _command(binaries, name, port, shared, certificates)
-            clusters.children.append(start(f"kube-apiserver {name}", command, folder / f"{name}.log"))
-        for child, (name, port) in zip(clusters.children[1:], ports.items(), strict=True):
-            server = clusters.servers[name] = RealServer(
-                name, f"https://127.0.0.1:{port}", folder / name / "apiserver.crt"
-            )
-            child.await_ready(lambda s=server: _ready(s), _READY_WITHIN)  # type: ignore[misc]
-        for server in clusters.servers.values():
-            _furnish(server)
-    except BaseException:
-        clusters.stop()
-        raise
-    clusters.start_seconds = time.monotonic() - begun
-    return clusters
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What all API servers have in common."""
+
+    etcd_port: int
+    tokens: Path
+    key: Path
 
 
 def _etcd(binaries: Binaries, folder: Path, port: int) -> Child:
@@ -111,15 +123,6 @@ def _etcd(binaries: Binaries, folder: Path, port: int) -> Child:
 
     child.await_ready(healthy, _READY_WITHIN)
     return child
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What all API servers of one start have in common."""
-
-    etcd_port: int
-    tokens: Path
-    key: Path
 
 
 def _command(binaries: Binaries, name: str, port: int, shared: _Shared, certificates: Path) -> list[str]:

@@ -1,25 +1,31 @@
 """The API contract: what the product relies on when it talks to a Kubernetes API server.
 
 The tests ask through the Transport port alone, so that they say the same of the embedded server and of a real one
-behind the platform's gateway. The fixture below decides which: today the embedded one, carried in both ways there are.
-Each test makes its own names, so that none depends on what another left behind.
+behind the platform's gateway. The fixture below decides which: the embedded one, carried in both ways there are, and,
+where `make test-apiserver` asks for it, a real kube-apiserver. Each test makes its own names, so that none depends on
+what another left behind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.app.ports import Transport
 from gitops_mc.sandbox.apiserver import ApiServer, Rule, User
+from gitops_mc.sandbox.behind import Server
 from gitops_mc.sandbox.gateway import start
 from gitops_mc.sandbox.transport import DirectTransport
+from tests.apiserver import rights
+from tests.apiserver.clusters import RealClusters, install, machine_definitions
 from tests.contracts.api import EDGE, Api
 
 ADMIN, READER = "contract-admin", "contract-reader"
+REAL_TOKENS = {ADMIN: rights.ADMIN.token, READER: rights.READER.token}
 
 
 def _embedded() -> ApiServer:
@@ -33,24 +39,37 @@ def _embedded() -> ApiServer:
     return server
 
 
-@pytest.fixture(scope="session", params=["in-process", "over-http"])
+@pytest.fixture(
+    scope="session", params=["in-process", "over-http", pytest.param("real", marks=pytest.mark.apiserver)]
+)
 def transport_of(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Callable[[str], Transport]]:
     """A transport for a token: straight into the server, or through the gateway by the product's own adapter."""
-    servers = {EDGE: _embedded()}
-    if request.param == "in-process":
-        yield lambda token: DirectTransport(servers, token)
-        return
+    match request.param:
+        case "in-process":
+            servers = {EDGE: _embedded()}
+            yield lambda token: DirectTransport(servers, token)
+        case "over-http":
+            yield from _over_http({EDGE: _embedded()}, {}, tmp_path_factory.mktemp("tokens"))
+        case _:
+            real: RealClusters = request.getfixturevalue("real_clusters")
+            real.start(EDGE)
+            install(real.servers[EDGE], *machine_definitions())
+            yield from _over_http(real.servers, REAL_TOKENS, tmp_path_factory.mktemp("tokens"))
+
+
+def _over_http(
+    servers: Mapping[str, Server], tokens: Mapping[str, str], folder: Path
+) -> Iterator[Callable[[str], Transport]]:
     gateway = start(servers)
-    folder = tmp_path_factory.mktemp("tokens")
     made: dict[str, GatewayTransport] = {}
 
-    def over_http(token: str) -> Transport:
-        if token not in made:
-            (folder / token).write_text(token)
-            made[token] = GatewayTransport(gateway.url, folder / token)
-        return made[token]
+    def over_http(name: str) -> Transport:
+        if name not in made:
+            (folder / name).write_text(tokens.get(name, name))
+            made[name] = GatewayTransport(gateway.url, folder / name)
+        return made[name]
 
     yield over_http
     for transport in made.values():
