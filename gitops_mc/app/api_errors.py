@@ -11,6 +11,8 @@ from fnmatch import fnmatchcase
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from gitops_mc.core.errors import (
     AlreadyExistsError,
     ApiCause,
@@ -65,7 +67,7 @@ class Status:
 def decode(body: bytes) -> JsonObject | None:
     """A JSON object, or None when the bytes are anything else (cut short, HTML, a list, absurdly nested)."""
     try:
-        value = json.loads(body)
+        value = msgspec.json.decode(body)
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None

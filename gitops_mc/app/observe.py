@@ -16,7 +16,7 @@ from gitops_mc.app.ports import Clock
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, UnauthorizedError
 from gitops_mc.core.gates import NodeNeed, needs_for_pools, read_node
 from gitops_mc.core.gates.components import COMPONENT_NAMESPACE, CONTROLLER, DAEMON
-from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unread
+from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unmoved, unread
 from gitops_mc.core.model import (
     GLOBAL_CLUSTER,
     JsonObject,
@@ -27,9 +27,12 @@ from gitops_mc.core.model import (
     resource_version,
 )
 from gitops_mc.core.modules import cluster_of
+from gitops_mc.core.remembered import Remembered
 
 _ROUNDS = 3
 """A verdict may lack nodes, and with them rendered configs; more rounds than that bring nothing new."""
+
+NOT_NEEDED = "not needed"
 
 MACHINE_CONFIG, POOL, POLICY = (
     RESOURCES["MachineConfig"],
@@ -68,20 +71,20 @@ class ClusterReader:
 
     def read(self, before: LiveCluster | None, interest: Interest) -> LiveCluster:
         """The cluster as it is now, without what stands on global. Never raises for what the cluster does."""
-        live = before or unread(self._cluster, self._clock.now())
+        before = before or unread(self._cluster, self._clock.now())
         try:
-            live = replace(self._read_kinds(live), dark=None)
+            live = replace(self._read_kinds(before), dark=None)
         except GitopsMcError as error:
-            return replace(live, dark=self._dark(live, error))
-        live = self._read_needed(live, interest)
+            return replace(before, dark=self._dark(before, error))
+        live = self._read_needed(live, before.nodes, interest)
         if (
             interest.components
             and not isinstance(live.machine_apis, Unknown)
             and live.machine_apis.value.served
         ):
-            live = replace(live, components=self._fact(self._components))
+            live = replace(live, components=self._fact(live.components, self._components))
         if interest.releases:
-            live = replace(live, releases=self._fact(self._releases))
+            live = replace(live, releases=self._fact(live.releases, self._releases))
         return live
 
     def _read_kinds(self, live: LiveCluster) -> LiveCluster:
@@ -105,10 +108,10 @@ class ClusterReader:
         return replace(
             live,
             machine_apis=Known(MachineApis(served=True), at),
-            configs=Known(objects(configs), at),
-            pools=Known(objects({name_of(p): p for p in pools}), at),
-            policies=Known(objects({name_of(p): p for p in policies}), at),
-            rendered=Known(objects(self._rendered), at),
+            configs=Known(unmoved(live.configs, objects(configs)), at),
+            pools=Known(unmoved(live.pools, objects({name_of(p): p for p in pools})), at),
+            policies=Known(unmoved(live.policies, objects({name_of(p): p for p in policies})), at),
+            rendered=Known(unmoved(live.rendered, objects(self._rendered)), at),
         )
 
     def _configs(self, heads: tuple[JsonObject, ...]) -> dict[str, JsonObject]:
@@ -128,14 +131,14 @@ class ClusterReader:
         self._bodies = bodies
         return bodies
 
-    def _read_needed(self, live: LiveCluster, interest: Interest) -> LiveCluster:
-        """Rendered configs and nodes that the verdicts on the pools lack."""
+    def _read_needed(self, live: LiveCluster, nodes: Fact, interest: Interest) -> LiveCluster:
+        """Rendered configs and nodes that the verdicts on the pools lack; `nodes` as they were read before."""
         if isinstance(live.pools, Unknown):
             return live
         pools = live.pools.value
-        live = replace(live, nodes=Unknown("not needed", self._clock.now()))
+        live = replace(live, nodes=self._not_needed(nodes))
         if interest.nodes is NodeReading.ALWAYS:
-            live = replace(live, nodes=self._fact(self._nodes))
+            live = replace(live, nodes=self._fact(nodes, self._nodes))
         asked: set[str] = set()
         for _ in range(_ROUNDS):
             needs = needs_for_pools(live, pools)
@@ -146,15 +149,21 @@ class ClusterReader:
                 and interest.nodes is NodeReading.WHEN_NEEDED
             ):
                 asked.add("nodes")
-                live = replace(live, nodes=self._fact(self._nodes))
+                live = replace(live, nodes=self._fact(nodes, self._nodes))
             elif not wanted:
                 break
             asked |= wanted
             if wanted:
-                live = replace(live, rendered=self._read_rendered(wanted))
+                live = replace(live, rendered=self._read_rendered(live.rendered, wanted))
         return live
 
-    def _read_rendered(self, names: set[str] | frozenset[str]) -> Fact:
+    def _not_needed(self, nodes: Fact) -> Unknown:
+        """Since when they were not read any more: the first look that did not need them."""
+        if isinstance(nodes, Unknown) and nodes.reason == NOT_NEEDED:
+            return nodes
+        return Unknown(NOT_NEEDED, self._clock.now())
+
+    def _read_rendered(self, before: Fact, names: set[str] | frozenset[str]) -> Fact:
         for name in sorted(names):
             try:
                 self._rendered[name] = self._api.get(self._cluster, MACHINE_CONFIG, name)
@@ -162,11 +171,11 @@ class ClusterReader:
                 continue
             except GitopsMcError as error:
                 return Unknown(error.message, self._clock.now())
-        return Known(objects(self._rendered), self._clock.now())
+        return Known(unmoved(before, objects(self._rendered)), self._clock.now())
 
-    def _fact(self, read: Callable[[], Mapping[str, JsonObject]]) -> Fact:
+    def _fact(self, before: Fact, read: Callable[[], Mapping[str, JsonObject]]) -> Fact:
         try:
-            return Known(objects(read()), self._clock.now())
+            return Known(unmoved(before, objects(read())), self._clock.now())
         except GitopsMcError as error:
             return Unknown(error.message, self._clock.now())
 
@@ -229,9 +238,9 @@ def read_platform(api: ClusterApi, clock: Clock, before: Platform) -> Platform:
         f"ModuleConfig/{name_of(c)}": c for c in configs
     }
     return Platform(
-        modules=Known(objects({name_of(m): m for m in modules}), at),
-        catalog=Known(objects(catalog), at),
-        inventory=Known(objects({name_of(c): c for c in clusters}), at),
+        modules=Known(unmoved(before.modules, objects({name_of(m): m for m in modules})), at),
+        catalog=Known(unmoved(before.catalog, objects(catalog)), at),
+        inventory=Known(unmoved(before.inventory, objects({name_of(c): c for c in clusters})), at),
     )
 
 
@@ -239,9 +248,9 @@ def joined(live: LiveCluster, platform: Platform) -> LiveCluster:
     """A cluster with its part of what stands on global."""
     return replace(
         live,
-        modules=_filtered(platform.modules, lambda module: cluster_of(module) == live.name),
+        modules=_of_cluster(platform.modules, live.name, cluster_of),
         catalog=platform.catalog,
-        inventory=_filtered(platform.inventory, lambda cluster: name_of(cluster) == live.name),
+        inventory=_of_cluster(platform.inventory, live.name, name_of),
     )
 
 
@@ -255,10 +264,18 @@ def outage_of(error: GitopsMcError) -> Outage:
             return Outage.OTHER
 
 
-def _filtered(fact: Fact, keep: Callable[[JsonObject], bool]) -> Fact:
+def _of_cluster(fact: Fact, cluster: str, of: Callable[[JsonObject], str]) -> Fact:
     if isinstance(fact, Unknown):
         return fact
-    return Known(objects({n: o for n, o in fact.value.items() if keep(o)}), fact.at)
+    part = _PARTS.get(
+        (fact.value,),
+        (cluster, of),
+        lambda: objects({n: o for n, o in fact.value.items() if of(o) == cluster}),
+    )
+    return Known(part, fact.at)
+
+
+_PARTS: Remembered[Objects] = Remembered()
 
 
 def _is_rendered(head: JsonObject) -> bool:

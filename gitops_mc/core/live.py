@@ -8,7 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TypeAlias
 
-from gitops_mc.core.model import JsonObject, Known, Outage, Unknown
+from gitops_mc.core.model import JsonObject, Known, Outage, Unknown, resource_version, uid_of
 
 Objects: TypeAlias = Mapping[str, JsonObject]
 """Objects of one kind by metadata.name, ordered by name."""
@@ -65,10 +65,46 @@ class LiveCluster:
     """AppReleases of the cluster's modules; they only explain why a module is not ready."""
     dark: Dark | None = None
 
+    def read(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
+        """What was read, without when: collections, to be told apart by identity, and what was not read, by value.
+
+        Two looks for which both are the same lead to the same plan.
+        """
+        facts = (
+            *(self.configs, self.pools, self.policies, self.rendered, self.nodes, self.modules),
+            *(self.catalog, self.components, self.inventory, self.releases),
+        )
+        known = tuple(None if isinstance(fact, Unknown) else fact.value for fact in facts)
+        unknown = tuple(fact for fact in facts if isinstance(fact, Unknown))
+        apis = self.machine_apis if isinstance(self.machine_apis, Unknown) else self.machine_apis.value
+        return known, (self.name, self.dark, apis, unknown)
+
 
 def objects(items: Mapping[str, JsonObject]) -> Objects:
     """Read-only and ordered by name."""
     return MappingProxyType(dict(sorted(items.items())))
+
+
+def unmoved(before: Fact, now: Objects) -> Objects:
+    """What was read, with every body that has not moved since as the object it was before, and the whole collection as
+    it was where none has: what is worked out of a body is then worked out once (`gitops_mc.core.remembered`).
+
+    An object with the same uid and resourceVersion has the same content, byte for byte (Kubernetes API conventions).
+    """
+    if isinstance(before, Unknown):
+        return now
+    earlier = before.value
+    kept = {name: _as_before(earlier.get(name), body) for name, body in now.items()}
+    same = len(kept) == len(earlier) and all(body is earlier.get(name) for name, body in kept.items())
+    return earlier if same else objects(kept)
+
+
+def _as_before(before: JsonObject | None, now: JsonObject) -> JsonObject:
+    if before is None or not resource_version(now):
+        return now
+    return (
+        before if (uid_of(before), resource_version(before)) == (uid_of(now), resource_version(now)) else now
+    )
 
 
 def unread(name: str, now: datetime) -> LiveCluster:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_mc.core.model import JsonObject, metadata
+from gitops_mc.core.remembered import Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,13 @@ def text(obj: JsonObject, key: str) -> str:
 
 def conditions(obj: JsonObject) -> tuple[Condition, ...]:
     """All conditions, by type."""
+    return _CONDITIONS.get((obj,), (), lambda: _conditions(obj))
+
+
+_CONDITIONS: Remembered[tuple[Condition, ...]] = Remembered()
+
+
+def _conditions(obj: JsonObject) -> tuple[Condition, ...]:
     found = (
         Condition(
             type=text(item, "type"),

@@ -12,14 +12,14 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-_ROOM = 4096
-"""Entries; when it is full the oldest half goes."""
-
 
 class Remembered(Generic[T]):
-    """The results of one function, by the identity of its arguments."""
+    """The results of one function, by the identity of its arguments. `room`: entries; when it is full the oldest half
+    goes.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, room: int = 4096) -> None:
+        self._room = room
         self._known: dict[tuple[object, ...], tuple[tuple[object, ...], T]] = {}
 
     def get(self, arguments: tuple[object, ...], value: tuple[object, ...], make: Callable[[], T]) -> T:
@@ -28,8 +28,8 @@ class Remembered(Generic[T]):
         found = self._known.get(key)
         if found is not None:
             return found[1]
-        if len(self._known) >= _ROOM:
-            for old in list(self._known)[: _ROOM // 2]:
+        if len(self._known) >= self._room:
+            for old in list(self._known)[: self._room // 2]:
                 self._known.pop(old, None)
         made = make()
         self._known[key] = (arguments, made)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
+
+import msgspec
 
 from gitops_mc.app.ports import JSON, JSON_PATCH, MERGE_PATCH, Request, Response
 from gitops_mc.core.errors import ApiError
@@ -94,7 +95,7 @@ class ApiClient:
         self, method: str, path: str, body: JsonObject | list[JsonObject], content_type: str
     ) -> Response:
         query = (("fieldManager", self._manager),)
-        return self._send(method, path, json.dumps(body).encode(), content_type, query)
+        return self._send(method, path, msgspec.json.encode(body), content_type, query)
 
     def _send(
         self,
@@ -145,7 +146,7 @@ class Cache:
 
 def _body(response: Response) -> JsonObject:
     """The answered object. Raises ApiError for any status but success."""
-    body: JsonObject = json.loads(response.body)
+    body: JsonObject = msgspec.json.decode(response.body)
     if response.status >= 300:
         raise ApiError(
             str(body.get("message", "")), status=response.status, reason=str(body.get("reason", ""))

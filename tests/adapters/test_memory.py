@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.adapters.memory import FileMemory, read_memory
+from gitops_mc.adapters.memory import FileMemory, in_use, read_memory
 from gitops_mc.core.errors import MemoryStoreError
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def test_what_was_saved_is_loaded_by_the_next_process(tmp_path: Path) -> None:
         assert memory.load() == STATE
 
 
-@settings(max_examples=100, derandomize=True)
+@settings(max_examples=100, derandomize=True, deadline=None)
 @given(
     st.dictionaries(
         st.text(st.characters(exclude_categories=["Cs"])),
@@ -167,7 +167,7 @@ def test_a_file_that_cannot_be_trusted_is_an_error_with_a_way_out(
     assert path.read_bytes() == before
 
 
-@settings(max_examples=300, derandomize=True)
+@settings(max_examples=300, derandomize=True, deadline=None)
 @given(st.data())
 def test_one_changed_byte_is_noticed_or_harmless(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -257,3 +257,31 @@ def test_killed_at_any_moment_it_leaves_the_old_state_or_the_new_one(tmp_path: P
         assert state["filler"] == [state["number"]] * 2000
         assert state["number"] >= (int(said[-1]) if said else number)
         number = state["number"]
+
+
+def test_a_look_tells_whether_a_process_holds_the_state_file_and_disturbs_none(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    assert not in_use(file), "nobody has ever written it"
+    with FileMemory(file):
+        assert in_use(file)
+        assert in_use(file), "a look changes nothing"
+    assert not in_use(file)
+
+
+def test_a_writer_that_meets_a_look_is_not_refused(tmp_path: Path) -> None:
+    file = tmp_path / "state.json"
+    FileMemory(file).close()
+    stop = threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            in_use(file)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        for _ in range(300):
+            FileMemory(file).close()
+    finally:
+        stop.set()
+        looking.join()

@@ -37,6 +37,7 @@ from gitops_mc.core.model import (
     resource_version,
     uid_of,
 )
+from gitops_mc.core.remembered import Remembered
 
 Found: TypeAlias = Create | Adopt | Update | Drift | Refused | Unchanged
 
@@ -63,6 +64,18 @@ def marked_body(manifest: Manifest, digest: str, fleet: str, live: JsonObject | 
 
 def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Fleet) -> Found:
     """What is to be done, or said, about one manifest of a machine kind. `live` is None where there is no object."""
+    key = manifest.key
+    return _FOUND.get(
+        (manifest, live, fleet.inventory.get(key)),
+        (fleet.name, key in fleet.git_wins),
+        lambda: _diff(manifest, live, fleet),
+    )
+
+
+_FOUND: Remembered[Found] = Remembered()
+
+
+def _diff(manifest: Manifest, live: JsonObject | None, fleet: Fleet) -> Found:
     key = manifest.key
     digest = applied_digest(key.kind, key.name, manifest.body)
     if key.kind is Kind.MACHINE_CONFIG and is_protected_config(key.name):

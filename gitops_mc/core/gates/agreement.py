@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from gitops_mc.core.gates.membership import selected_configs
@@ -22,10 +23,11 @@ from gitops_mc.core.ignition import (
     fitting_orders,
     merge,
 )
-from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.live import LiveCluster, Objects
 from gitops_mc.core.model import JsonObject, Unknown, digest_of, name_of
 from gitops_mc.core.pools import rendered_name, status_name
 from gitops_mc.core.raw import condition, lag
+from gitops_mc.core.remembered import Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +89,22 @@ def learn_order(live: LiveCluster, operator_files: tuple[str, ...] = ()) -> Merg
     """
     if isinstance(live.pools, Unknown) or isinstance(live.configs, Unknown):
         return OrderDoubt.NOTHING_TO_LEARN_FROM
+    rendered = None if isinstance(live.rendered, Unknown) else live.rendered.value
+    return _LEARNT.get(
+        (live.pools.value, live.configs.value, rendered),
+        (operator_files,),
+        partial(_learn_order, live, live.pools.value, operator_files),
+    )
+
+
+_LEARNT: Remembered[MergeOrder | OrderDoubt] = Remembered(512)
+
+
+def _learn_order(
+    live: LiveCluster, pools: Objects, operator_files: tuple[str, ...]
+) -> MergeOrder | OrderDoubt:
     fits = []
-    for name, pool in live.pools.value.items():
+    for name, pool in pools.items():
         body = rendered_body(live, rendered_name(pool))
         configs = selected_configs(live, name)
         if body is None or not configs or not _at_rest(pool):

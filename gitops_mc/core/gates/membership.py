@@ -20,6 +20,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.policy import PoolClass
 from gitops_mc.core.pools import MASTER_POOL, node_selector, pool_class, selects_config
+from gitops_mc.core.remembered import Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,15 @@ def nodes_in_pools(live: LiveCluster) -> Membership | Unknown:
             return fact
     assert isinstance(live.nodes, Known)
     assert isinstance(live.pools, Known)
-    pools = live.pools.value
-    return Membership({name: pools_of_node(node, pools) for name, node in sorted(live.nodes.value.items())})
+    nodes, pools = live.nodes.value, live.pools.value
+    return _MEMBERSHIPS.get(
+        (nodes, pools),
+        (),
+        lambda: Membership({name: pools_of_node(node, pools) for name, node in sorted(nodes.items())}),
+    )
+
+
+_MEMBERSHIPS: Remembered[Membership] = Remembered(512)
 
 
 def pools_of_node(node: JsonObject, pools: Mapping[str, JsonObject]) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from gitops_mc.core.gates.readings import Agreement
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Unknown
 from gitops_mc.core.pools import rendered_name
+from gitops_mc.core.remembered import Remembered
 
 
 class NodeNeed(Enum):
@@ -43,6 +44,15 @@ class Needs:
 
 def needs_for_pools(live: LiveCluster, pools: Iterable[str]) -> Needs:
     """What the verdicts on these pools lack. Nodes first, then rendered configs their states make necessary: ask again."""
+    known, unknown = live.read()
+    wanted = tuple(pools)
+    return _NEEDS.get(known, (wanted, *unknown), lambda: _needs(live, wanted))
+
+
+_NEEDS: Remembered[Needs] = Remembered(512)
+
+
+def _needs(live: LiveCluster, pools: tuple[str, ...]) -> Needs:
     if isinstance(live.pools, Unknown):
         return Needs()
     rendered: set[str] = set()

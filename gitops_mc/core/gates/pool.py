@@ -29,6 +29,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Unknown
 from gitops_mc.core.policy import PoolGatePolicy
 from gitops_mc.core.pools import rendered_name
+from gitops_mc.core.remembered import Remembered
 
 
 def read_pool(
@@ -43,6 +44,28 @@ def read_pool(
     """Read one pool. `order` is what was learnt on this cluster, `excused` the nodes a human excused there, `ours` the
     names of MachineConfigs we own (those we have just removed included), for attribution.
     """
+    known, unknown = live.read()
+    return _READINGS.get(
+        (policy, *known),
+        (pool, order, excused, ours, *unknown),
+        lambda: _read_pool(live, pool, _Told(order, policy, excused, ours)),
+    )
+
+
+_READINGS: Remembered[PoolReading] = Remembered(2048)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What is known beside the live state; see `read_pool`."""
+
+    order: MergeOrder | None
+    policy: PoolGatePolicy
+    excused: frozenset[str]
+    ours: frozenset[str]
+
+
+def _read_pool(live: LiveCluster, pool: str, known: _Told) -> PoolReading:
     if live.dark is not None:
         told = f"{live.name} does not answer since {live.dark.since.isoformat()}: {live.dark.reason}"
         return PoolNotKnown(live.name, pool, told)
@@ -51,10 +74,12 @@ def read_pool(
     body = live.pools.value.get(pool)
     if body is None:
         return _absent(live.name, pool)
-    view = view_pool(live, body, compare_pool(live, body, order, policy.operator_files), excused)
+    view = view_pool(
+        live, body, compare_pool(live, body, known.order, known.policy.operator_files), known.excused
+    )
     found = _look(view)
     if found.blockers:
-        return _unsettled(view, found, ours)
+        return _unsettled(view, found, known.ours)
     if found.lacking:
         return PoolNotKnown(live.name, pool, f"pool {pool} of {live.name}: {'; '.join(found.lacking)}")
     return _settled(view)

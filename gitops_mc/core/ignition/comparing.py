@@ -15,6 +15,7 @@ from gitops_mc.core.ignition.globs import path_matches
 from gitops_mc.core.ignition.merging import COMPRESSION, SOURCE, Effective, EffectiveEntry, MergeOrder, merge
 from gitops_mc.core.ignition.reading import is_empty
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.remembered import Remembered
 
 
 class MismatchKind(StrEnum):
@@ -59,10 +60,17 @@ def compare(
     and the order of SSH keys. The order of kernel arguments counts. `operator_files` are globs of paths that the
     operator adds by itself: they excuse surplus, never a difference.
     """
-    return (
-        *_compare_entries(merged, rendered, operator_files),
-        *_compare_arguments(merged, rendered),
+    return _COMPARED.get(
+        (merged, rendered),
+        tuple(operator_files),
+        lambda: (
+            *_compare_entries(merged, rendered, operator_files),
+            *_compare_arguments(merged, rendered),
+        ),
     )
+
+
+_COMPARED: Remembered[tuple[Mismatch, ...]] = Remembered()
 
 
 def with_operator_files(merged: Effective, rendered: Effective, operator_files: Sequence[str]) -> Effective:

@@ -39,6 +39,7 @@ from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal, Step, St
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
+from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules import check_with_facts
 
 _POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
@@ -100,6 +101,21 @@ def make_plan(
     circumstances: Circumstances = NO_CIRCUMSTANCES,
 ) -> ClusterPlan:
     """Everything that would be done to bring the cluster to `desired`, in order, or why it is not done."""
+    known, unknown = live.read()
+    past = circumstances
+    return _PLANS.get(
+        (desired, policy, past.inventory, past.passed, *known),
+        (past.created, past.order, past.prune, past.git_wins, *unknown),
+        lambda: _make_plan(desired, live, policy, circumstances),
+    )
+
+
+_PLANS: Remembered[ClusterPlan] = Remembered(1024)
+
+
+def _make_plan(
+    desired: DesiredCluster, live: LiveCluster, policy: FleetPolicy, circumstances: Circumstances
+) -> ClusterPlan:
     draft = _draft(desired, live, policy, circumstances)
     broken = [p for p in check_with_facts(desired, policy, live) if isinstance(p, Problem)]
     affected = _affected(draft.touched, draft.changes, draft.before)

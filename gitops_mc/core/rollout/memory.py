@@ -18,6 +18,7 @@ from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
+from gitops_mc.core.remembered import Remembered
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -130,7 +131,11 @@ class ClusterMemory:
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
-        return {entry.key(cluster): entry.written for entry in self.inventory}
+        return _WRITTEN.get(
+            (self.inventory,),
+            (cluster,),
+            lambda: {entry.key(cluster): entry.written for entry in self.inventory},
+        )
 
     @property
     def out(self) -> bool:
@@ -152,6 +157,9 @@ class ClusterMemory:
 
     def excused_nodes(self, now: datetime) -> frozenset[str]:
         return frozenset(e.node for e in self.excused if e.until > now)
+
+
+_WRITTEN: Remembered[Mapping[ResourceKey, Written]] = Remembered()
 
 
 @dataclass(frozen=True, slots=True)
