@@ -17,8 +17,8 @@ from tests.scenarios.drawn import Kill, Script, draw_script
 from tests.scenarios.invariants import Checks
 from tests.scenarios.simulation import Simulation
 
-QUICK_SEEDS = 100
-BATCH = 10
+QUICK_SEEDS = 300
+BATCH = 20
 SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "250"))
 
 
