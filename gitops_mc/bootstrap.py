@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from gitops_mc.adapters.git import open_source
-from gitops_mc.adapters.memory import FileMemory, MemoryView
+from gitops_mc.adapters.memory import FileMemory, MemoryView, in_use
 from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
 from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
 from gitops_mc.app.api import ClusterApi
@@ -25,6 +25,7 @@ from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.repository import Repository, past_contents
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.core.rollout.driver import Driver
 
 if TYPE_CHECKING:
     from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
@@ -70,6 +71,11 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
 def look_at_memory(path: Path) -> MemoryStore:
     """The remembered state, for those who write nothing."""
     return MemoryView(path)
+
+
+def driver_of(path: Path) -> Driver:
+    """Whether a process carries out the rollout that this state file remembers."""
+    return Driver.APPLY if in_use(path) else Driver.NOBODY
 
 
 def open_memory(path: Path) -> FileMemory:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _PRODUCT = "gitops-mc"
+_LOOKS = 1000
+"""How often the lock is asked for at most: about a millisecond, far longer than a look takes."""
 _NOT_FIRST_CONTACT = "restore it from a backup, or move it aside: then every cluster counts as first contact, and changes wait for approval"
 
 
@@ -44,6 +47,26 @@ def read_memory(path: Path) -> JsonObject | None:
             f"the state file {path} cannot be read: {error.strerror}", hint="check its owner and mode"
         ) from error
     return _state(data, path)
+
+
+def in_use(path: Path) -> bool:
+    """Whether another process holds the lock at this moment, which is how a rollout that runs is known. Raises nothing: where
+    it cannot be told, nobody is known to hold it.
+    """
+    file = Path(os.path.realpath(path))
+    try:
+        descriptor = os.open(file.with_name(file.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
 
 
 class FileMemory:
@@ -115,7 +138,7 @@ def _locked(lock: Path, path: Path) -> int:
     except OSError as error:
         raise MemoryStoreError(f"the state file {path} cannot be locked: {error.strerror}") from error
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _take(descriptor)
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()} since {_now()}\n".encode(), 0)
     except BlockingIOError:
@@ -132,6 +155,15 @@ def _locked(lock: Path, path: Path) -> int:
             hint="keep it on a local file system",
         ) from error
     return descriptor
+
+
+def _take(descriptor: int) -> None:
+    """The exclusive lock, or BlockingIOError. One who only looks (`in_use`) has it shared for an instant, no longer."""
+    for _ in range(_LOOKS):
+        with suppress(BlockingIOError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _envelope(state: JsonObject) -> bytes:

@@ -150,7 +150,9 @@ def command(
             connected,
             fleet,
             learnt,
-            Wanted(yes, digest, acts, output, Typed(repo, "" if state is None else str(state))),
+            Wanted(
+                yes, digest, acts, output, Typed(repo, "" if state is None else str(state), revision or "")
+            ),
             stop,
         )
         return job.run()

@@ -9,7 +9,7 @@ import click
 
 from gitops_mc.app.use_cases.repository import usable
 from gitops_mc.app.use_cases.standing import stand
-from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
+from gitops_mc.bootstrap import Access, driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
@@ -58,10 +58,10 @@ def command(
             standing = stand(connected, fleet)
         learnt.look(standing.live)
         memory, now, seen = standing.memory, standing.at, Seen(standing.decision, standing.live)
-    told = status_json(memory, now, seen)
+    told = status_json(memory, now, seen, driver_of(file))
     if output == "json":
         terminal.json(told)
         return EXIT_DONE
-    typed = Typed(repo, "" if state is None else str(state))
+    typed = Typed(repo, "" if state is None else str(state), revision or "")
     terminal.lines(Line(typed.command(line.text), line.tone) for line in status_text(told, now))
     return EXIT_DONE

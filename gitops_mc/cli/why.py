@@ -8,7 +8,7 @@ import click
 
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.app.use_cases.standing import stand
-from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
+from gitops_mc.bootstrap import Access, driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
@@ -50,7 +50,8 @@ def command(
     (wanted,) = chosen(found, (name,))
     fleet = Fleet(found.policy, found.clusters, commit)
     names = tuple(c.name for c in found.clusters)
-    with session(access, names, look_at_memory(connecting.state_file(state, repo)), repository) as connected:
+    file = connecting.state_file(state, repo)
+    with session(access, names, look_at_memory(file), repository) as connected:
         standing = stand(connected, fleet)
     learnt.look(standing.live)
     pools = standing.live[name].pools
@@ -64,11 +65,12 @@ def command(
         memory=standing.memory,
         live=standing.live,
         decision=standing.decision,
+        driver=driver_of(file),
     )
     links = why(question)
     if output == "json":
         terminal.json(why_json(question, links))
         return EXIT_DONE
-    typed = Typed(repo, "" if state is None else str(state))
+    typed = Typed(repo, "" if state is None else str(state), revision or "")
     terminal.lines(Line(typed.command(line.text), line.tone) for line in why_text(question, links))
     return EXIT_DONE

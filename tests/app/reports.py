@@ -11,6 +11,7 @@ from gitops_mc.app.use_cases.standing import Standing, stand
 from gitops_mc.core.doctor import Finding, examine
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.why import why_text
+from gitops_mc.core.rollout.driver import Driver
 from gitops_mc.core.why import Link, Question, commands, why
 from gitops_mc.sandbox.virtual import VirtualWorkers
 from tests.scenarios.rollout_world import RolloutWorld
@@ -28,10 +29,12 @@ def standing(world: RolloutWorld) -> Standing:
 class Answer:
     """What `why` says."""
 
-    def __init__(self, world: RolloutWorld, cluster: str, pool: str = "") -> None:
+    def __init__(
+        self, world: RolloutWorld, cluster: str, pool: str = "", driver: Driver = Driver.NOBODY
+    ) -> None:
         found = standing(world)
         desired = next(c for c in found.fleet.clusters if c.name == cluster)
-        question = Question(desired, pool, found.fleet, found.memory, found.live, found.decision)
+        question = Question(desired, pool, found.fleet, found.memory, found.live, found.decision, driver)
         self.links: tuple[Link, ...] = why(question)
         self.text = text_of(why_text(question, self.links))
         self.commands = commands(self.links)

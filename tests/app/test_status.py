@@ -9,6 +9,7 @@ from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.status import Seen, status_json, status_text
 from gitops_mc.core.rollout import acts
+from gitops_mc.core.rollout.driver import UNDRIVEN, Driver
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.faults import FaultId
@@ -33,9 +34,9 @@ def halted() -> RolloutWorld:
     return world
 
 
-def looked(world: RolloutWorld) -> tuple[JsonObject, str]:
+def looked(world: RolloutWorld, driver: Driver = Driver.NOBODY) -> tuple[JsonObject, str]:
     found = standing(world)
-    told = status_json(found.memory, found.at, Seen(found.decision, found.live))
+    told = status_json(found.memory, found.at, Seen(found.decision, found.live), driver)
     return told, text_of(status_text(told, found.at))
 
 
@@ -46,7 +47,7 @@ def cluster(told: JsonObject, name: str) -> JsonObject:
 
 def test_the_memory_alone_tells_content_commit_since_when_holds_and_open_steps() -> None:
     world = halted()
-    told = status_json(world.memory(), world.clock.now(), None)
+    told = status_json(world.memory(), world.clock.now(), None, Driver.NOBODY)
     edge = cluster(told, "edge-1")
     assert edge["standing"] == "failed"
     assert edge["failure"]["subjects"] == ["pool:worker"]
@@ -118,5 +119,20 @@ def test_what_humans_did_is_shown_with_who_why_and_until_when() -> None:
 
 def test_where_nothing_is_remembered_that_is_said() -> None:
     world = made()
-    told = status_json(FleetMemory(), world.clock.now(), None)
+    told = status_json(FleetMemory(), world.clock.now(), None, Driver.NOBODY)
     assert text_of(status_text(told, world.clock.now())) == "nothing is remembered yet\n"
+
+
+def test_what_is_pending_does_not_move_unless_somebody_applies_and_status_says_so() -> None:
+    world = made()
+    assert UNDRIVEN in looked(world)[1]
+    assert UNDRIVEN not in looked(world, Driver.APPLY)[1]
+    world.run(until=lambda _: bool(world.writes("edge-1")))
+    alone = status_json(world.memory(), world.clock.now(), None, Driver.NOBODY)
+    assert UNDRIVEN in text_of(status_text(alone, world.clock.now())), "the memory alone tells it, too"
+    assert isinstance(world.run(), Done)
+    assert UNDRIVEN not in looked(world)[1], "nothing is pending"
+
+
+def test_after_a_halt_is_lifted_somebody_still_has_to_apply() -> None:
+    assert UNDRIVEN in looked(halted())[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitops_mc.core.model import Place
 from gitops_mc.core.rollout import acts
+from gitops_mc.core.rollout.driver import Driver
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted
 from gitops_mc.core.why import Subject
@@ -135,8 +136,9 @@ def test_who_uses_up_the_places_of_a_wave_is_named() -> None:
 def test_a_cluster_that_nobody_keeps_says_that_the_next_apply_starts_it() -> None:
     world = made()
     found = Answer(world, "edge-1")
-    assert "the next gitops-mc apply starts it" in found.text
-    assert found.blocking() == ""
+    assert "nothing keeps it: it is started next" in found.text
+    assert found.blocking() == "driver nothing moves until somebody runs: gitops-mc apply"
+    assert Answer(world, "edge-1", driver=Driver.APPLY).blocking() == ""
 
 
 def test_an_excused_node_is_said_with_how_to_take_it_back() -> None:
@@ -154,3 +156,15 @@ def test_an_excused_node_is_said_with_how_to_take_it_back() -> None:
     found = Answer(world, "edge-1")
     assert "node edge-1-w1 is excused until 2090" in found.text
     assert "gitops-mc excuse edge-1-w1 --cluster edge-1 --undo" in found.commands
+
+
+def test_of_a_cluster_that_only_an_apply_moves_it_says_so_unless_one_runs() -> None:
+    world = made()
+    world.run(until=lambda _: bool(world.writes("edge-1")))
+    for name in ("edge-1", "edge-2"):
+        assert "driver nothing moves until somebody runs: gitops-mc apply" in Answer(world, name).blocking()
+        assert "nothing moves" not in Answer(world, name, driver=Driver.APPLY).text
+
+
+def test_what_has_failed_is_not_told_to_be_applied_again_as_it_is() -> None:
+    assert "driver" not in Answer(halted(), "edge-1").blocking()

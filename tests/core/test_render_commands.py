@@ -22,6 +22,13 @@ def test_where_everything_is_usual_a_command_stays_as_it_is() -> None:
             ),
         ),
         (
+            Typed("fleet", "s.json", "release/1"),
+            (
+                "newer content, or: gitops-mc release --state s.json edge-1, gitops-mc skip edge-1 fleet --revision release/1 "
+                "--state s.json; gitops-mc apply fleet --revision release/1 --state s.json --approve rest"
+            ),
+        ),
+        (
             Typed(".", "my state.json"),
             (
                 "newer content, or: gitops-mc release --state 'my state.json' edge-1, gitops-mc skip edge-1 --state 'my state.json'; "

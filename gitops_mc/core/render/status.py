@@ -14,6 +14,7 @@ from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.progress import state_of
 from gitops_mc.core.rollout.acts import findings
+from gitops_mc.core.rollout.driver import UNDRIVEN, Driver
 from gitops_mc.core.rollout.memory import Act, ClusterMemory, FleetMemory
 from gitops_mc.core.rollout.moves import (
     ClusterView,
@@ -34,6 +35,7 @@ _TONES = {
     "unreachable": Tone.BAD,
 }
 _SHOWN_ACTS = 10
+APPLY = "gitops-mc apply"
 _ON_DEMAND = ("components", "releases", "rendered")
 """Facts that are read only where something needs them; in text they are missed only when they were asked for."""
 _NOT_ASKED = "not read yet"
@@ -47,7 +49,7 @@ class Seen:
     live: Mapping[str, LiveCluster]
 
 
-def status_json(memory: FleetMemory, now: datetime, seen: Seen | None) -> JsonObject:
+def status_json(memory: FleetMemory, now: datetime, seen: Seen | None, driver: Driver) -> JsonObject:
     """Everything, for programs. Times are RFC 3339, ages and durations are seconds; null: not known, or none."""
     views = {} if seen is None else {c.cluster: c for c in seen.decision.clusters}
     names = sorted({*memory.clusters, *views})
@@ -56,6 +58,8 @@ def status_json(memory: FleetMemory, now: datetime, seen: Seen | None) -> JsonOb
         "at": _at(now),
         "remembered_at": _at(memory.clock),
         "live": seen is not None,
+        "driver": driver.value,
+        "pending": _pending(memory) if seen is None else not isinstance(seen.decision.outlook, Done),
         "outlook": None if seen is None else _outlook(seen.decision),
         "halt": None
         if halt is None
@@ -69,6 +73,13 @@ def status_json(memory: FleetMemory, now: datetime, seen: Seen | None) -> JsonOb
     }
 
 
+def _pending(memory: FleetMemory) -> bool:
+    """Whether the memory alone tells that a rollout is not at its end."""
+    return memory.halt is not None or any(
+        m.started is not None and not m.out for m in memory.clusters.values()
+    )
+
+
 def _outlook(decision: Decision) -> JsonObject:
     opened = frozenset(name for w in decision.waves if w.state is WaveState.OPEN for name in w.members)
     coming = [c.cluster for c in decision.clusters if c.standing is Standing.READY and c.cluster in opened]
@@ -76,7 +87,7 @@ def _outlook(decision: Decision) -> JsonObject:
         return {
             "state": "pending",
             "reasons": [f"could start: {', '.join(coming)}"],
-            "acts": ["gitops-mc apply"],
+            "acts": [APPLY],
         }
     match decision.outlook:
         case Wait(reason):
@@ -218,7 +229,10 @@ def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:
                 f"{outlook['state']}: {reason}", Tone.GOOD if outlook["state"] == "done" else Tone.WARN
             )
         for act in outlook["acts"] if not halt else ():
-            yield Line(f"    {act}")
+            if act != APPLY:
+                yield Line(f"    {act}")
+    if told["pending"] and told["driver"] == Driver.NOBODY:
+        yield Line(UNDRIVEN, Tone.WARN)
 
 
 def _wave(wave: JsonObject, now: datetime) -> str:

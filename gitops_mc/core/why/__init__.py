@@ -14,6 +14,7 @@ Part: TypeAlias = Callable[[Question], Iterator[Link]]
 
 CHAIN: tuple[Part, ...] = (
     fleetwide.git,
+    fleetwide.driver,
     fleetwide.wave,
     fleetwide.halt,
     fleetwide.budget,

@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from gitops_mc.core.model import Kind, Manifest, Severity, Unknown
 from gitops_mc.core.pools import selects_config
+from gitops_mc.core.rollout.driver import UNDRIVEN, Driver
 from gitops_mc.core.rollout.moves import AWAY, OUT_OF_THE_WAY, ClusterView, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.waves import lines
 from gitops_mc.core.why.link import Link, Question, Subject
 
 _SHOWN = 5
 _OVER = (*OUT_OF_THE_WAY, Standing.GONE)
+
+_FIRST_A_HUMAN = (Standing.FAILED, Standing.APPROVAL, Standing.PROBLEMS)
 
 
 def git(q: Question) -> Iterator[Link]:
@@ -87,11 +90,13 @@ def _places(q: Question, found: WaveView) -> Iterator[Link]:
             Subject.BUDGET, told, blocks=True, commands=tuple(f"gitops-mc why {n}" for n in flying[:_SHOWN])
         )
     else:
-        yield Link(
-            Subject.WAVE,
-            "nothing keeps it: the next gitops-mc apply starts it",
-            commands=("gitops-mc apply",),
-        )
+        yield Link(Subject.WAVE, "nothing keeps it: it is started next")
+
+
+def driver(q: Question) -> Iterator[Link]:
+    """That a rollout moves only while it is carried out; said where nothing has to be done before that."""
+    if q.driver is Driver.NOBODY and q.view.standing not in (*_OVER, *_FIRST_A_HUMAN):
+        yield Link(Subject.DRIVER, UNDRIVEN, blocks=True, commands=("gitops-mc apply",))
 
 
 def halt(q: Question) -> Iterator[Link]:

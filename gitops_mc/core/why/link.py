@@ -9,6 +9,7 @@ from enum import StrEnum
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Place, ResourceKey
 from gitops_mc.core.plan import ClusterPlan
+from gitops_mc.core.rollout.driver import Driver
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
 from gitops_mc.core.rollout.moves import ClusterView, Decision, WaveView
@@ -19,6 +20,7 @@ class Subject(StrEnum):
 
     GIT = "git"
     WAVE = "wave"
+    DRIVER = "driver"
     HALT = "halt"
     BUDGET = "budget"
     CLUSTER = "cluster"
@@ -54,6 +56,7 @@ class Question:
     memory: FleetMemory
     live: Mapping[str, LiveCluster]
     decision: Decision
+    driver: Driver
 
     @property
     def name(self) -> str:
