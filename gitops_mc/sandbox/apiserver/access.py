@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from gitops_mc.sandbox.apiserver.answers import StatusError, details_of
 
@@ -51,20 +50,7 @@ def forbidden(user: User, verb: str, *, group: str, resource: str, namespace: st
     )
 
 
-def review(user: User, body: dict[str, Any]) -> dict[str, Any]:
-    """The answer to a SelfSubjectAccessReview."""
-    spec = body.get("spec") or {}
-    asked = spec.get("resourceAttributes")
-    if asked is None:
-        allowed = True  # non-resource URLs: discovery and version are open to every known user
-    else:
-        resource, subresource = str(asked.get("resource", "")), str(asked.get("subresource", ""))
-        full = f"{resource}/{subresource}" if subresource else resource
-        allowed = user.may(str(asked.get("verb", "")), str(asked.get("group", "")), full)
-    return {
-        "kind": "SelfSubjectAccessReview",
-        "apiVersion": "authorization.k8s.io/v1",
-        "metadata": {},
-        "spec": spec,
-        "status": {"allowed": allowed} | ({"reason": "table of verbs"} if allowed else {}),
-    }
+def forbidden_path(user: User, path: str, verb: str) -> StatusError:
+    """403 for a path that names no resource."""
+    text = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
+    return StatusError(403, "Forbidden", text)

@@ -96,8 +96,16 @@ def method_not_allowed() -> StatusError:
 
 
 def path_not_found() -> StatusError:
-    """What a server says of an API it does not serve."""
+    """What a server says of a path that none of its built-in group versions has."""
     return StatusError(404, "NotFound", "the server could not find the requested resource")
+
+
+TEXT_HEADERS = MappingProxyType({"content-type": "text/plain; charset=utf-8"})
+
+
+def no_such_api() -> Response:
+    """What a server says of an API it does not serve, and of unknown kinds in the group of a CRD: no Status, but text."""
+    return Response(404, b"404 page not found\n", TEXT_HEADERS)
 
 
 def unauthorized() -> StatusError:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request
 from gitops_mc.sandbox.apiserver.fieldsets import Node, difference, intersection, paths, union
+from gitops_mc.sandbox.apiserver.identity import check_applied
 from gitops_mc.sandbox.apiserver.managed import (
     OWNABLE_METADATA,
     Actor,
@@ -18,6 +19,7 @@ from gitops_mc.sandbox.apiserver.managed import (
     reduced,
     stripped,
 )
+from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema
 from gitops_mc.sandbox.apiserver.store import Stored
@@ -42,14 +44,16 @@ def ignored(resource: Resource, subresource: str) -> str:
     return "f:status" if resource.has_status else ""
 
 
-def applied(body: bytes, resource: Resource, namespace: str) -> dict[str, Any]:
+def applied(body: bytes, target: Target) -> dict[str, Any]:
     """The object in the body of an apply (JSON). What does not fit the schema is refused, not pruned: 500."""
+    resource = target.resource
     try:
         obj = json.loads(body)
     except ValueError as error:
         raise bad_request(f"error decoding YAML: {error}") from error
     if not isinstance(obj, dict):
         raise bad_request("error decoding YAML: not an object")
+    check_applied(obj, target)
     found = list(faults(obj, resource.schema))
     if found:
         metadata = obj.get("metadata")
@@ -58,7 +62,7 @@ def applied(body: bytes, resource: Resource, namespace: str) -> dict[str, Any]:
         raise StatusError(
             500,
             None,
-            f"failed to create typed patch object ({namespace}/{name}; {resource.api_version}, "
+            f"failed to create typed patch object ({target.namespace}/{name}; {resource.api_version}, "
             f"Kind={resource.kind}): {text}",
         )
     return obj

@@ -65,7 +65,9 @@ def _delete_one(writing: Writing, live: Stored) -> Response:
 
 def delete_collection(writing: Writing) -> Response:
     """Everything the selectors choose; answered with the list of what was there."""
-    answer = reads.list_objects(writing.store, writing.target, writing.request, writing.query)
+    answer = reads.list_objects(
+        writing.store, writing.target, writing.request, writing.query, lambda: writing.now
+    )
     for (namespace, name), live in list(reads.selected(writing.store, writing.target, writing.query)):
         _delete_one(replace(writing, target=replace(writing.target, namespace=namespace, name=name)), live)
     return answer

@@ -1,67 +1,199 @@
-"""What a server says of itself: versions, groups and resources."""
+"""What a server says of itself: versions, groups and resources, in the legacy form and in the aggregated one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
+from gitops_mc.app.ports import Response
+from gitops_mc.sandbox.apiserver.answers import encode, ok
+from gitops_mc.sandbox.apiserver.negotiation import clauses, not_acceptable
 from gitops_mc.sandbox.apiserver.resources import Resource, Scope
 
-_READ = ["get", "list", "watch"]
-_VERBS = ["create", "delete", *_READ, "patch", "update"]
-_STATUS_VERBS = ["get", "patch", "update"]
+_CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_STATUS_VERBS = ("get", "patch", "update")
+_CORE = "v1"
 
 VERSION = {
     "major": "1",
     "minor": "36",
     "gitVersion": "v1.36.0-embedded",
+    "gitTreeState": "clean",
     "platform": "embedded",
 }
+_AGGREGATED = "APIGroupDiscoveryList.v2.apidiscovery.k8s.io"
+_AGGREGATED_HEADERS = MappingProxyType(
+    {"content-type": "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}
+)
 
 
-def core_versions() -> dict[str, Any]:
-    return {"kind": "APIVersions", "versions": ["v1"]}
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A resource as discovery lists it; subresources by name, with their verbs."""
+
+    api_version: str
+    plural: str
+    singular: str
+    kind: str
+    scope: Scope
+    verbs: tuple[str, ...]
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def group(self) -> str:
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        return self.api_version.rpartition("/")[2]
 
 
-def groups(served: Sequence[Resource]) -> dict[str, Any]:
-    names: dict[str, str] = {r.group: r.version for r in served if r.group}
-    names["authorization.k8s.io"] = "v1"
-    rows = []
-    for name, version in sorted(names.items()):
-        row = {"groupVersion": f"{name}/{version}", "version": version}
-        rows.append({"name": name, "versions": [row], "preferredVersion": row})
-    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": rows}
+def _review(api_version: str, kind: str) -> Listed:
+    plural = f"{kind.lower()}s"
+    return Listed(api_version, plural, kind.lower(), kind, Scope.CLUSTER, ("create",))
+
+
+_REVIEWS = (
+    _review("authentication.k8s.io/v1", "SelfSubjectReview"),
+    _review("authorization.k8s.io/v1", "SelfSubjectAccessReview"),
+    _review("authorization.k8s.io/v1", "SelfSubjectRulesReview"),
+)
+
+
+def _listed(resource: Resource) -> Listed:
+    return Listed(
+        resource.api_version,
+        resource.plural,
+        resource.kind.lower(),
+        resource.kind,
+        resource.scope,
+        _VERBS if resource.built_in else _CUSTOM_VERBS,
+        resource.short_names,
+        resource.categories,
+        (("status", _STATUS_VERBS),) if resource.has_status else (),
+    )
+
+
+def _by_version(served: Sequence[Resource]) -> dict[str, list[Listed]]:
+    """Group versions in the order of their names, the core's first; resources in that of their plurals."""
+    found: dict[str, list[Listed]] = {}
+    rows = [*_REVIEWS, *map(_listed, served)]
+    for row in sorted(rows, key=lambda row: (row.group, row.version, row.plural)):
+        found.setdefault(row.api_version, []).append(row)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------------- legacy form
 
 
 def resources(served: Sequence[Resource], api_version: str) -> dict[str, Any] | None:
     """The resources of one group version; None if none is served."""
-    rows = [
-        row
-        for r in sorted(served, key=lambda r: r.plural)
-        if r.api_version == api_version
-        for row in _rows(r)
-    ]
-    if api_version == "authorization.k8s.io/v1":
-        rows = [_row("selfsubjectaccessreviews", "SelfSubjectAccessReview", Scope.CLUSTER, ["create"])]
-    if not rows:
+    listed = _by_version(served).get(api_version)
+    if listed is None:
         return None
+    rows = [row for entry in listed for row in _rows(entry)]
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": rows}
 
 
-def _rows(resource: Resource) -> list[dict[str, Any]]:
-    row = _row(resource.plural, resource.kind, resource.scope, _VERBS)
-    if resource.short_names:
-        row["shortNames"] = list(resource.short_names)
-    if not resource.has_status:
-        return [row]
-    return [row, _row(f"{resource.plural}/status", resource.kind, resource.scope, _STATUS_VERBS)]
+def _rows(entry: Listed) -> list[dict[str, Any]]:
+    row = _row(entry.plural, entry.singular, entry, entry.verbs)
+    if entry.short_names:
+        row["shortNames"] = list(entry.short_names)
+    if entry.categories:
+        row["categories"] = list(entry.categories)
+    return [row, *(_row(f"{entry.plural}/{name}", "", entry, verbs) for name, verbs in entry.subresources)]
 
 
-def _row(name: str, kind: str, scope: Scope, verbs: list[str]) -> dict[str, Any]:
+def _row(name: str, singular: str, entry: Listed, verbs: tuple[str, ...]) -> dict[str, Any]:
     return {
         "name": name,
-        "singularName": "" if "/" in name else kind.lower(),
-        "namespaced": scope is Scope.NAMESPACED,
-        "kind": kind,
-        "verbs": verbs,
+        "singularName": singular,
+        "namespaced": entry.scope is Scope.NAMESPACED,
+        "kind": entry.kind,
+        "verbs": list(verbs),
     }
+
+
+def group(served: Sequence[Resource], name: str) -> dict[str, Any] | None:
+    """One group with its versions; None if it is not served."""
+    found = _groups(served).get(name)
+    return None if found is None else {"kind": "APIGroup", "apiVersion": "v1", **found}
+
+
+def _groups(served: Sequence[Resource]) -> Mapping[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for api_version in _by_version(served):
+        if api_version == _CORE:
+            continue
+        name, _, version = api_version.rpartition("/")
+        row = {"groupVersion": api_version, "version": version}
+        standing = found.setdefault(name, {"name": name, "versions": [], "preferredVersion": row})
+        standing["versions"].append(row)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- both, as asked
+
+
+def core_versions(served: Sequence[Resource], accept: str) -> Response:
+    """`/api`: the core's version, or, aggregated, all of its resources."""
+    return _negotiated(accept, {"kind": "APIVersions", "versions": [_CORE]}, served, "the core")
+
+
+def groups(served: Sequence[Resource], accept: str) -> Response:
+    """`/apis`: all named groups, or, aggregated, all of their resources."""
+    legacy = {"kind": "APIGroupList", "apiVersion": "v1", "groups": list(_groups(served).values())}
+    return _negotiated(accept, legacy, served, "named groups")
+
+
+def _negotiated(accept: str, legacy: dict[str, Any], served: Sequence[Resource], which: str) -> Response:
+    for clause in clauses(accept):
+        if clause.form == _AGGREGATED:
+            return Response(200, encode(_aggregated(served, which)), _AGGREGATED_HEADERS)
+        if not clause.form:
+            return ok(legacy)
+    raise not_acceptable()
+
+
+def _aggregated(served: Sequence[Resource], which: str) -> dict[str, Any]:
+    items: dict[str, dict[str, Any]] = {}
+    for api_version, listed in _by_version(served).items():
+        if (api_version == _CORE) is not (which == "the core"):
+            continue
+        name, _, version = api_version.rpartition("/")
+        metadata = {"name": name, "creationTimestamp": None} if name else {"creationTimestamp": None}
+        item = items.setdefault(name, {"metadata": metadata, "versions": []})
+        entries = [_entry(row) for row in listed]
+        item["versions"].append({"version": version, "resources": entries, "freshness": "Current"})
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": list(items.values()),
+    }
+
+
+def _entry(row: Listed) -> dict[str, Any]:
+    kind = {"group": row.group, "version": row.version, "kind": row.kind}
+    entry: dict[str, Any] = {
+        "resource": row.plural,
+        "responseKind": kind,
+        "scope": row.scope.value,
+        "singularResource": row.singular,
+        "verbs": list(row.verbs),
+    }
+    if row.short_names:
+        entry["shortNames"] = list(row.short_names)
+    if row.categories:
+        entry["categories"] = list(row.categories)
+    if row.subresources:
+        entry["subresources"] = [
+            {"subresource": name, "responseKind": kind, "verbs": list(verbs)}
+            for name, verbs in row.subresources
+        ]
+    return entry

@@ -8,14 +8,27 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Literal
+from typing import TypeAlias
 
 from gitops_mc.app.ports import Request, Response
-from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, bad_request, details_of, encode
+from gitops_mc.sandbox.apiserver.answers import (
+    JSON_HEADERS,
+    Cause,
+    StatusError,
+    bad_request,
+    details_of,
+    encode,
+    invalid,
+    ok,
+)
+from gitops_mc.sandbox.apiserver.negotiation import Form, form_of, not_acceptable
 from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.selectors import parse_fields, parse_labels
 from gitops_mc.sandbox.apiserver.store import Key, Store, Stored, Watch, error_line
+from gitops_mc.sandbox.apiserver.tables import table, table_writer
+
+Now: TypeAlias = Callable[[], datetime]
 
 
 def not_found(resource: Resource, name: str) -> StatusError:
@@ -27,19 +40,25 @@ def not_found(resource: Resource, name: str) -> StatusError:
     )
 
 
-def _wants_partial(request: Request, form: str) -> bool:
-    return f"as={form}" in request.accept.replace(" ", "")
-
-
-def get(store: Store, target: Target, request: Request) -> Response:
+def get(store: Store, target: Target, request: Request, query: Mapping[str, str], now: Now) -> Response:
     stored = store.table(target.resource).get((target.namespace, target.name))
     if stored is None:
         raise not_found(target.resource, target.name)
-    body = stored.partial() if _wants_partial(request, "PartialObjectMetadata;") else stored.body()
-    return Response(200, body, JSON_HEADERS)
+    match form_of(request.accept):
+        case Form.OBJECT:
+            return Response(200, stored.body(), JSON_HEADERS)
+        case Form.PARTIAL:
+            return Response(200, stored.partial(), JSON_HEADERS)
+        case Form.TABLE:
+            metadata = {"resourceVersion": str(stored.version)}
+            return ok(table(target.resource, (stored.obj,), now(), query, metadata))
+        case Form.PARTIAL_LIST:
+            raise not_acceptable()
 
 
-def list_objects(store: Store, target: Target, request: Request, query: Mapping[str, str]) -> Response:
+def list_objects(
+    store: Store, target: Target, request: Request, query: Mapping[str, str], now: Now
+) -> Response:
     """A list is consistent: its resourceVersion is that of the last write, for all pages that of the first page."""
     resource = target.resource
     limit = _number(query, "limit")
@@ -58,12 +77,20 @@ def list_objects(store: Store, target: Target, request: Request, query: Mapping[
         metadata["continue"] = _token(version, page[-1][0])
         if not (query.get("labelSelector") or query.get("fieldSelector")):
             metadata["remainingItemCount"] = len(left)
-    if _wants_partial(request, "PartialObjectMetadataList"):
-        kind, api_version = "PartialObjectMetadataList", "meta.k8s.io/v1"
-        items = [stored.partial() for _, stored in page]
-    else:
-        kind, api_version = f"{resource.kind}List", resource.api_version
-        items = [stored.item(resource) for _, stored in page]
+    match form_of(request.accept):
+        case Form.OBJECT:
+            items = [stored.item(resource) for _, stored in page]
+            return _listed(f"{resource.kind}List", resource.api_version, metadata, items)
+        case Form.PARTIAL_LIST:
+            items = [stored.partial() for _, stored in page]
+            return _listed("PartialObjectMetadataList", "meta.k8s.io/v1", metadata, items)
+        case Form.TABLE:
+            return ok(table(resource, (stored.obj for _, stored in page), now(), query, metadata))
+        case Form.PARTIAL:
+            raise not_acceptable()
+
+
+def _listed(kind: str, api_version: str, metadata: Mapping[str, str | int], items: list[bytes]) -> Response:
     head = encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
     return Response(200, head[:-1] + b',"items":[' + b",".join(items) + b"]}", JSON_HEADERS)
 
@@ -104,16 +131,11 @@ def _read_token(token: str) -> tuple[int, Key]:
 _INITIAL_END = {"k8s.io/initial-events-end": "true"}
 
 
-def open_watch(
-    store: Store, target: Target, request: Request, query: Mapping[str, str], now: Callable[[], datetime]
-) -> Watch:
+def open_watch(store: Store, target: Target, request: Request, query: Mapping[str, str], now: Now) -> Watch:
     """A watch from `resourceVersion` on; without one, or from 0, it begins with everything there is.
 
     Too old a version is answered on the open stream: one ERROR event with a 410 Status, then the end.
     """
-    form: Literal["object", "partial"] = (
-        "partial" if _wants_partial(request, "PartialObjectMetadata") else "object"
-    )
     watch = Watch(
         store=store,
         resource=target.resource,
@@ -123,7 +145,7 @@ def open_watch(
             query.get("fieldSelector", "") + (f",metadata.name={target.name}" if target.name else ""),
             target.resource.selectable,
         ),
-        form=form,
+        write=_writer(target.resource, request, query, now),
         bookmarks="sent" if query.get("allowWatchBookmarks") in ("1", "true") else "none",
         position=store.first_event + len(store.events),
         now=now,
@@ -131,6 +153,7 @@ def open_watch(
     )
     since = _number(query, "resourceVersion")
     initial = query.get("sendInitialEvents") in ("1", "true")
+    _check_initial(query)
     if since == 0 or initial:
         watch.pending = [watch.line("ADDED", stored) for _, stored in selected(store, target, query)]
         watch.sent = store.version
@@ -143,3 +166,28 @@ def open_watch(
         watch.sent = since
         watch.position = store.first_event + bisect_right(store.events, since, key=lambda e: e.version)
     return watch
+
+
+def _check_initial(query: Mapping[str, str]) -> None:
+    """`sendInitialEvents` and `resourceVersionMatch` of a watch go together."""
+    match, asked = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
+    if asked and match != "NotOlderThan":
+        told = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+    elif match and not asked:
+        told = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+    else:
+        return
+    cause = Cause("FieldValueForbidden", "resourceVersionMatch", f"Forbidden: {told}")
+    raise invalid("ListOptions", "meta.k8s.io", "", [(cause, f"{cause.field}: {cause.message}")])
+
+
+def _writer(
+    resource: Resource, request: Request, query: Mapping[str, str], now: Now
+) -> Callable[[Stored], bytes]:
+    match form_of(request.accept):
+        case Form.OBJECT:
+            return Stored.body
+        case Form.PARTIAL | Form.PARTIAL_LIST:
+            return Stored.partial
+        case Form.TABLE:
+            return table_writer(resource, query, now)

@@ -9,10 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from gitops_mc.app.ports import Request
-from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed, path_not_found
+from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
-from gitops_mc.sandbox.apiserver.schema import METADATA
-from gitops_mc.sandbox.apiserver.typing_faults import UNDECLARED, faults
 
 _BY_PATH: Mapping[tuple[str, str], Resource] = {(r.api_version, r.plural): r for r in RESOURCES}
 BY_ID: Mapping[str, Resource] = {r.id: r for r in RESOURCES}
@@ -46,33 +44,35 @@ _VERBS: Mapping[tuple[str, str], str] = {
 
 
 @lru_cache(maxsize=8192)
-def target_of(path: str) -> Target:
-    """Raises 404 for a path that no served kind has."""
+def target_of(path: str) -> Target | None:
+    """What a path names; None for one that no kind in here has."""
     parts = [part for part in path.split("/") if part]
     if not path.startswith("/"):
-        raise path_not_found()
+        return None
     if len(parts) >= 3 and parts[0] == "api":
         api_version, rest = parts[1], parts[2:]
     elif len(parts) >= 4 and parts[0] == "apis":
         api_version, rest = f"{parts[1]}/{parts[2]}", parts[3:]
     else:
-        raise path_not_found()
+        return None
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 2 and (api_version, rest[2]) in _BY_PATH:
         namespace, rest = rest[1], rest[2:]
     resource = _BY_PATH.get((api_version, rest[0]))
     if resource is None or len(rest) > 3 or (namespace != "" and not resource.namespaced):
-        raise path_not_found()
+        return None
     name, subresource = (*rest[1:], "", "")[:2]
     if subresource and (subresource != "status" or not resource.has_status):
-        raise path_not_found()
+        return None
     if resource.namespaced and name and not namespace:
-        raise path_not_found()
+        return None
     return Target(resource, namespace, name, subresource)
 
 
 def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str:
     verb = _VERBS.get((method, "object" if target.name else "collection"))
+    if verb is None and not target.resource.built_in and method in ("PUT", "PATCH"):
+        raise bad_request("name must be provided")
     if verb is None or (verb == "create" and target.resource.namespaced and not target.namespace):
         raise method_not_allowed()
     if target.subresource and verb == "delete":
@@ -97,47 +97,6 @@ def decoded(body: bytes) -> Any:
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a number in JSON")
-
-
-def check_identity(obj: dict[str, Any], target: Target) -> None:
-    """Kind, API version, name and namespace of a body must agree with the path."""
-    resource = target.resource
-    metadata = obj.get("metadata", {})
-    if not isinstance(metadata, dict):
-        raise bad_request("metadata is not an object")
-    if (obj.get("apiVersion"), obj.get("kind")) != (resource.api_version, resource.kind):
-        raise bad_request(
-            f"the API version in the data ({obj.get('apiVersion')}, {obj.get('kind')}) does not match the expected "
-            f"API version ({resource.api_version}, {resource.kind})"
-        )
-    _check_metadata(metadata, resource)
-    name = metadata.get("name") or ""
-    if target.name and name != target.name:
-        raise bad_request(
-            f"the name of the object ({name}) does not match the name on the URL ({target.name})"
-        )
-    namespace = metadata.get("namespace") or ""
-    if namespace and namespace != target.namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
-
-
-def _check_metadata(metadata: dict[str, Any], resource: Resource) -> None:
-    """Types of the members of metadata; unknown ones are none of a server's business."""
-    nulls = (
-        f".{member}.{key}: expected string, got null"
-        for member in ("labels", "annotations")
-        if isinstance(metadata.get(member), dict)
-        for key, value in metadata[member].items()
-        if value is None
-    )
-    for fault in (*faults(metadata, METADATA), *nulls):
-        if not fault.endswith(UNDECLARED):
-            raise bad_request(
-                f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: json: cannot '
-                f"unmarshal into Go struct field ObjectMeta.metadata{fault}"
-            )
 
 
 def unsupported_media_type(content_type: str) -> StatusError:

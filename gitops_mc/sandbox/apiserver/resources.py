@@ -61,6 +61,8 @@ class Resource:
     short_names: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     """Field selectors beside metadata.name and metadata.namespace."""
+    categories: tuple[str, ...] = ()
+    """Names that stand for several kinds: `kubectl get all`."""
 
     @cached_property
     def group(self) -> str:
@@ -119,6 +121,8 @@ _ALL, _SPEC, _NEVER = Generation.ALL_BUT_METADATA, Generation.SPEC, Generation.N
 _GLOBAL, _PLUGIN = Where.GLOBAL, Where.WITH_MACHINE_PLUGIN
 _MC, _MODULE = MACHINE_GROUP_VERSION, MODULE_GROUP_VERSION
 _M, _P = machine_schemas, module_schemas
+_IN_ALL = ("all",)
+_ABOUT = ("apiVersion", "fieldPath", "kind", "name", "namespace", "resourceVersion", "uid")
 
 RESOURCES: tuple[Resource, ...] = (
     Resource(
@@ -196,6 +200,7 @@ RESOURCES: tuple[Resource, ...] = (
         _NEVER,
         short_names=("po",),
         fields=("spec.nodeName", "status.phase"),
+        categories=_IN_ALL,
     ),
     Resource(
         "v1", "ConfigMap", "configmaps", _NAMESPACED, built_in(), _NO_STATUS, _NEVER, short_names=("cm",)
@@ -209,12 +214,36 @@ RESOURCES: tuple[Resource, ...] = (
         _NO_STATUS,
         _NEVER,
         short_names=("ev",),
-        fields=("involvedObject.kind", "involvedObject.name", "reason", "type"),
+        fields=(
+            *(f"involvedObject.{key}" for key in _ABOUT),
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ),
     ),
     Resource(
-        "apps/v1", "Deployment", "deployments", _NAMESPACED, _WORKLOAD, _SUB, _SPEC, short_names=("deploy",)
+        "apps/v1",
+        "Deployment",
+        "deployments",
+        _NAMESPACED,
+        _WORKLOAD,
+        _SUB,
+        _SPEC,
+        short_names=("deploy",),
+        categories=_IN_ALL,
     ),
-    Resource("apps/v1", "DaemonSet", "daemonsets", _NAMESPACED, _WORKLOAD, _SUB, _SPEC, short_names=("ds",)),
+    Resource(
+        "apps/v1",
+        "DaemonSet",
+        "daemonsets",
+        _NAMESPACED,
+        _WORKLOAD,
+        _SUB,
+        _SPEC,
+        short_names=("ds",),
+        categories=_IN_ALL,
+    ),
     Resource(
         "policy/v1",
         "PodDisruptionBudget",

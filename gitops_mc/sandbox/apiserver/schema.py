@@ -44,6 +44,8 @@ class Schema:
     pattern: str | None = None
     minimum: int | None = None
     checks: tuple[Check, ...] = ()
+    description: str = ""
+    """What the field is for, as `kubectl explain` shows it."""
 
     def child(self, name: str) -> Schema | None:
         """Schema of a field; None if the field is not declared."""
@@ -79,6 +81,11 @@ def struct(required: str = "", /, **fields: Schema) -> Schema:
 def checked(schema: Schema, *checks: Check) -> Schema:
     """The same shape, with validation rules."""
     return replace(schema, checks=checks)
+
+
+def told(description: str, schema: Schema) -> Schema:
+    """The same shape, with a description."""
+    return replace(schema, description=description)
 
 
 def atomic_struct(required: str = "", /, **fields: Schema) -> Schema:

@@ -9,27 +9,21 @@ from typing import Any
 
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.model import GLOBAL_CLUSTER
-from gitops_mc.sandbox.apiserver import discovery, reads, writes
-from gitops_mc.sandbox.apiserver.access import User, forbidden, review
+from gitops_mc.sandbox.apiserver import documents, reads, writes
+from gitops_mc.sandbox.apiserver.access import User, forbidden
 from gitops_mc.sandbox.apiserver.answers import (
     JSON_HEADERS,
     StatusError,
-    method_not_allowed,
     ok,
-    path_not_found,
     unauthorized,
 )
-from gitops_mc.sandbox.apiserver.requests import Target, object_in, target_of, verb_of
+from gitops_mc.sandbox.apiserver.requests import BY_ID, Target, target_of, verb_of
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource, Where
 from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Store, Watch
 from gitops_mc.sandbox.apiserver.writing import Writing
 
 ADMIN_TOKEN = "admin"  # noqa: S105  # opens an embedded server of tests and demos, nothing else
 _NAMESPACES = ("cpaas-system", "default", "kube-system")
-_REVIEW_PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
-_DEEPEST = 3
-"""Slashes in the longest path that names a group version."""
-_OPEN_PATHS = ("/healthz", "/livez", "/readyz")
 
 
 class ApiServer:
@@ -38,7 +32,7 @@ class ApiServer:
     Everything is deterministic: resourceVersions and uids come from counters and names, time from `now`. Built-in
     kinds are schemaless but for the lists that merge by key (conditions, containers, addresses ...): every field is
     accepted, ownership follows the structure, and only machine and module kinds are validated. Simpler than a real
-    server: deletion ignores grace periods and owners, deleting a namespace leaves its objects, there is no Table output.
+    server: deletion ignores grace periods and owners, deleting a namespace leaves its objects.
     """
 
     def __init__(
@@ -68,7 +62,8 @@ class ApiServer:
     def _seed(self, namespace: str) -> None:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
         request = Request("POST", "/api/v1/namespaces", body=_json(body))
-        self._write(request, target_of(request.path), {}, User("system:apiserver"), "create")
+        target = Target(BY_ID["namespaces"], "", "", "")
+        self._write(request, target, {}, User("system:apiserver"), "create")
 
     # ------------------------------------------------------------------------------------------------ administration
 
@@ -130,12 +125,10 @@ class ApiServer:
         user = self._tokens.get(request.token)
         if user is None:
             raise unauthorized()
-        if (answer := self._about_itself(request, user)) is not None:
-            return answer
-        query = dict(request.query)
         target = target_of(request.path)
-        if target.resource.id not in self._served:
-            raise path_not_found()
+        if target is None or target.resource.id not in self._served:
+            return documents.answer(tuple(self._served.values()), user, request)
+        query = dict(request.query)
         verb = verb_of(request.method, target, query)
         resource = target.resource
         if not user.may(verb, resource.group, target.rule_name):
@@ -149,41 +142,13 @@ class ApiServer:
             )
         match verb:
             case "get" if query.get("watch") not in ("1", "true"):
-                return reads.get(self._store, target, request)
+                return reads.get(self._store, target, request, query, self._now)
             case "list":
-                return reads.list_objects(self._store, target, request, query)
+                return reads.list_objects(self._store, target, request, query, self._now)
             case "get" | "watch":
                 return reads.open_watch(self._store, target, request, query, self._now)
             case _:
                 return self._write(request, target, query, user, verb)
-
-    def _about_itself(self, request: Request, user: User) -> Response | None:
-        """Answers to paths that name no object, or None."""
-        if request.path.count("/") > _DEEPEST and request.path != _REVIEW_PATH:
-            return None
-        served = tuple(self._served.values())
-        parts = [part for part in request.path.split("/") if part]
-        if request.path == _REVIEW_PATH:
-            if request.method != "POST":
-                raise method_not_allowed()
-            return ok(review(user, object_in(request)), 201)
-        if request.path in _OPEN_PATHS:
-            return Response(200, b"ok", MappingProxyType({"content-type": "text/plain; charset=utf-8"}))
-        match parts:
-            case ["version"]:
-                return ok(discovery.VERSION)
-            case ["api"]:
-                return ok(discovery.core_versions())
-            case ["apis"]:
-                return ok(discovery.groups(served))
-            case ["api", version] | ["apis", *_, version] if len(parts) in (2, 3) and parts[0] != parts[-1]:
-                api_version = version if parts[0] == "api" else f"{parts[1]}/{version}"
-                found = discovery.resources(served, api_version)
-                if found is None:
-                    raise path_not_found()
-                return ok(found)
-            case _:
-                return None
 
     def _write(
         self, request: Request, target: Target, query: Mapping[str, str], user: User, verb: str

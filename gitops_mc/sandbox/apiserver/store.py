@@ -202,7 +202,8 @@ class Watch:
     namespace: str
     labels: LabelTest
     fields: FieldTest
-    form: Literal["object", "partial"]
+    write: Callable[[Stored], bytes]
+    """The form that objects are sent in."""
     bookmarks: Literal["sent", "none"]
     position: int
     """Position in the event log of the next event to look at."""
@@ -271,16 +272,20 @@ class Watch:
         return self.labels(stored.labels) and self.fields(stored.obj)
 
     def line(self, kind: EventType, stored: Stored) -> bytes:
-        body = stored.body() if self.form == "object" else stored.partial()
-        return b'{"type":"' + kind.encode() + b'","object":' + body + b"}\n"
+        return _line(kind, self.write(stored))
 
     def bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
         """A line that says how far the watch has come."""
-        metadata: dict[str, Any] = {"resourceVersion": str(self.store.version)}
+        version = self.store.version
+        metadata: dict[str, Any] = {"resourceVersion": str(version)}
         if annotations:
             metadata["annotations"] = annotations
         obj = {"kind": self.resource.kind, "apiVersion": self.resource.api_version, "metadata": metadata}
-        return encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+        return _line("BOOKMARK", self.write(Stored(obj, version, {})))
+
+
+def _line(kind: str, body: bytes) -> bytes:
+    return b'{"type":"' + kind.encode() + b'","object":' + body + b"}\n"
 
 
 def error_line(message: str) -> bytes:

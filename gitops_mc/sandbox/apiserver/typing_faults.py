@@ -48,8 +48,8 @@ def _list_faults(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
         missing = [key for key in schema.keys if not isinstance(item, dict) or key not in item]
         if missing:
             yield (
-                f"{path}: element {at}: associative list with keys has an element that omits key field "
-                f'"{missing[0]}" (and doesn\'t have default value)'
+                f"{path}: element {at}: associative list with keys has an element that omits all key fields "
+                f"{_go_list(missing)} (and doesn't have default values for any key fields)"
             )
             continue
         place = f"[{at}]" if schema.is_atomic else element_text(element_of(item, schema))
@@ -57,6 +57,11 @@ def _list_faults(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
             yield f"{path}: duplicate entries for key {place}"
         seen.add(place)
         yield from faults(item, schema.items or ANY, f"{path}{place}")
+
+
+def _go_list(texts: list[str]) -> str:
+    """As Go's `%q` prints a slice of strings."""
+    return f"[{' '.join(json.dumps(text) for text in texts)}]"
 
 
 def _go(value: Any) -> str:

@@ -19,12 +19,12 @@ from gitops_mc.sandbox.apiserver.answers import (
     too_large,
 )
 from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
+from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish
 from gitops_mc.sandbox.apiserver.reads import not_found
 from gitops_mc.sandbox.apiserver.requests import (
     BY_ID,
-    check_identity,
     decoded,
     object_in,
     unsupported_media_type,
@@ -61,7 +61,7 @@ def handle(writing: Writing, verb: str) -> Response:
 
 def _create(writing: Writing) -> Response:
     body = object_in(writing.request)
-    check_identity(body, writing.target)
+    check_sent(body, writing.target)
     _check_strictly(writing, body)
     metadata = body.get("metadata") or {}
     name = metadata.get("name") or ""
@@ -120,13 +120,13 @@ def _existing(writing: Writing) -> Stored:
 
 def _update(writing: Writing) -> Response:
     body = object_in(writing.request)
-    check_identity(body, writing.target)
+    check_sent(body, writing.target)
     live = _existing(writing)
     resource, sent, mine = writing.resource, body.get("metadata") or {}, live.obj["metadata"]
     if sent.get("uid") not in (None, "", mine["uid"]):
         raise conflict(resource, writing.target.name, _invalid_storage(writing, sent["uid"], mine["uid"]))
     if not sent.get("resourceVersion") and not resource.unconditional_update:
-        detail = "Invalid value: 0x0: must be specified for an update"
+        detail = "Invalid value: 0: must be specified for an update"
         cause = Cause("FieldValueInvalid", "metadata.resourceVersion", detail)
         text = f"metadata.resourceVersion: {detail}"
         raise invalid(resource.plural, resource.group, writing.target.name, [(cause, text)])
@@ -167,7 +167,7 @@ def _patch(writing: Writing) -> Response:
     body = _PATCHES[content_type](live.obj, patch, writing.resource.schema)
     if not isinstance(body, dict):
         raise bad_request("the patched document is not an object")
-    check_identity(body, writing.target)
+    check_patched(body, writing.target)
     return _put_over(writing, live, body, "patch")
 
 
@@ -185,8 +185,8 @@ def _apply(writing: Writing) -> Response:
         cause = Cause("FieldValueRequired", "fieldManager", detail)
         raise invalid("PatchOptions", "meta.k8s.io", "", [(cause, f"fieldManager: {detail}")])
     resource, live = writing.resource, writing.live()
-    body = applying.applied(writing.request.body, resource, writing.target.namespace)
-    check_identity(body, writing.target)
+    body = applying.applied(writing.request.body, writing.target)
+    check_names(body, writing.target)
     metadata = body.get("metadata") or {}
     if metadata.get("managedFields"):
         raise bad_request("metadata.managedFields must be nil")
