@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from gitops_mc.app.ports import Request, Transport
-from tests.contracts.api import Api
+import pytest
+
+from gitops_mc.app.ports import MERGE_PATCH, Request, Transport
+from tests.contracts.api import EDGE, Api, path_of
 
 REVIEW = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+MACHINE_CONFIGS = path_of("machineconfigs")
 
 
 def _may(api: Api, verb: str, resource: str) -> bool:
@@ -53,8 +56,14 @@ def test_discovery_lists_groups_and_resources(api: Api) -> None:
     assert {"namespaces", "nodes"} <= {row["name"] for row in api.send("GET", "/api/v1").body["resources"]}
 
 
-def test_a_group_that_is_not_installed_is_not_found(api: Api) -> None:
-    for path in ("/apis/example.com/v1", "/apis/example.com/v1/widgets", "/apis/example.com/v1/widgets/a"):
+@pytest.mark.parametrize("path", ["", "/v1", "/v1/widgets", "/v1/widgets/a"])
+def test_a_group_that_is_not_installed_is_no_page_and_no_status(transport: Transport, path: str) -> None:
+    answer = transport.send(EDGE, Request("GET", f"/apis/example.com{path}"), timeout=10)
+    assert (answer.status, answer.body) == (404, b"404 page not found\n")
+
+
+def test_a_kind_that_a_built_in_group_does_not_have_is_not_found(api: Api) -> None:
+    for path in ("/api/v1/widgets", "/apis/apps/v1/widgets/a", "/apis/apps/v9/deployments"):
         answer = api.send("GET", path)
         assert (answer.status, answer.body["reason"]) == (404, "NotFound")
         assert answer.body["message"] == "the server could not find the requested resource"
@@ -64,12 +73,19 @@ def test_the_version_is_told(api: Api) -> None:
     assert api.send("GET", "/version").body["major"] == "1"
 
 
-def test_a_method_that_makes_no_sense_is_not_allowed(api: Api) -> None:
-    path = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
-    assert api.send("PUT", path, {}).status == 405
+def test_a_method_that_a_collection_of_a_built_in_kind_does_not_have_is_not_allowed(api: Api) -> None:
+    for method in ("PUT", "PATCH"):
+        answer = api.send(method, "/api/v1/nodes", {}, content_type=MERGE_PATCH)
+        assert (answer.status, answer.body["reason"]) == (405, "MethodNotAllowed")
+
+
+def test_a_write_to_a_collection_of_a_custom_kind_lacks_a_name(api: Api) -> None:
+    for method in ("PUT", "PATCH"):
+        answer = api.send(method, MACHINE_CONFIGS, {}, content_type=MERGE_PATCH)
+        assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+        assert answer.body["message"] == "name must be provided"
 
 
 def test_a_body_that_is_no_json_is_a_bad_request(transport: Transport, api: Api) -> None:
-    path = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
-    request = Request("POST", path, body=b"{nonsense")
+    request = Request("POST", MACHINE_CONFIGS, body=b"{nonsense")
     assert transport.send(api.cluster, request, timeout=10).status == 400

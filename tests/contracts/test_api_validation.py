@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.contracts.api import Api
+from tests.contracts.api import MACHINE, Api, path_of
 
 ALONE = "action can only be specified standalone, as it will override any other actions"
 
@@ -100,9 +100,32 @@ def test_metadata_of_wrong_types_is_a_bad_request(api: Api) -> None:
         assert (refused.status, refused.body["reason"]) == (400, "BadRequest")
 
 
-def test_a_body_of_another_kind_or_name_than_the_path_is_a_bad_request(api: Api) -> None:
-    pool = api.obj("machineconfigpools", api.name(), {})
-    path = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
-    assert api.send("POST", path, pool).status == 400
+def test_a_body_of_another_kind_than_the_path_is_invalid_and_not_to_be_applied(api: Api) -> None:
+    pool = api.obj("machineconfigpools", name := api.name(), {})
+    refused = api.send("POST", path_of("machineconfigs"), pool)
+    assert (refused.status, refused.body["reason"]) == (422, "Invalid")
+    assert refused.body["message"] == (
+        f'MachineConfigPool.machineconfiguration.alauda.io "{name}" is invalid: kind: Invalid value: '
+        '"MachineConfigPool": must be MachineConfig'
+    )
+    applied = api.apply("machineconfigs", name, body=pool)
+    assert (applied.status, applied.body["reason"]) == (400, "BadRequest")
+    assert applied.body["message"] == f"invalid object type: {MACHINE}, Kind=MachineConfigPool"
+
+
+def test_a_body_of_another_version_than_the_path_is_a_bad_request(api: Api) -> None:
+    body = api.obj("machineconfigs", api.name(), {}) | {"apiVersion": "v1"}
+    refused = api.send("POST", path_of("machineconfigs"), body)
+    assert (refused.status, refused.body["reason"]) == (400, "BadRequest")
+    assert refused.body["message"] == (
+        f"the API version in the data (v1) does not match the expected API version ({MACHINE})"
+    )
+
+
+def test_a_body_of_another_name_than_the_path_is_a_bad_request(api: Api) -> None:
     body = api.obj("machineconfigs", "one-name", {})
-    assert api.apply("machineconfigs", "other-name", body=body).status == 400
+    refused = api.apply("machineconfigs", "other-name", body=body)
+    assert refused.status == 400
+    assert refused.body["message"] == (
+        "the name of the object (one-name) does not match the name on the URL (other-name)"
+    )

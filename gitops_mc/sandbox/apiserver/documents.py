@@ -80,8 +80,9 @@ def _nothing_there(
         if not open_to(user, request.path, request.method.lower()):
             raise forbidden_path(user, request.path, request.method.lower())
         return no_such_api()
-    _check_access(user, api_version.rpartition("/")[0], rest, request.method)
-    if any(r.api_version == api_version and r.built_in for r in served):
+    group = api_version.rpartition("/")[0]
+    _check_access(user, group, rest, request.method)
+    if any(r.group == group and r.built_in for r in served):
         raise path_not_found()
     resource = next((r for r in served if (r.api_version, r.plural) == (api_version, rest[0])), None)
     if resource is not None:

@@ -79,6 +79,8 @@ def list_objects(
             metadata["remainingItemCount"] = len(left)
     match form_of(request.accept):
         case Form.OBJECT:
+            if not resource.built_in:
+                metadata.setdefault("continue", "")  # lists of custom resources say it on their last page as well
             items = [stored.item(resource) for _, stored in page]
             return _listed(f"{resource.kind}List", resource.api_version, metadata, items)
         case Form.PARTIAL_LIST:

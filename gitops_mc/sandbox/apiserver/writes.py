@@ -18,8 +18,8 @@ from gitops_mc.sandbox.apiserver.answers import (
     invalid,
     too_large,
 )
-from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
+from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish
 from gitops_mc.sandbox.apiserver.reads import not_found
