@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import datetime
+from typing import Protocol, TypeAlias
 
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
+from gitops_mc.sandbox.apiserver import AcceptedWrite, User
 
 _TIMED_OUT = (
     b"<html><head><title>504 Gateway Time-out</title></head><body>504 Gateway Time-out</body></html>\n"
@@ -30,6 +32,33 @@ class Server(Protocol):
     def open_watch(self, request: Request) -> Response | WatchLines:
         """The watch, or the answer that refuses it."""
         ...
+
+
+class FleetServer(Server, Protocol):
+    """The API server of one cluster of a fleet: what its operators, nodes and people talk to."""
+
+    cluster: str
+
+    def grant(self, token: str, user: User) -> None:
+        """Accept a token, or change what its user may do."""
+        ...
+
+    def install_machine_apis(self) -> None:
+        """Serve the machine kinds, as the plugin's CRDs do. Until then they answer 404."""
+        ...
+
+    @property
+    def writes(self) -> tuple[AcceptedWrite, ...]:
+        """All accepted, persisted writes so far, but those of the server itself."""
+        ...
+
+    def writes_after(self, seq: int) -> tuple[AcceptedWrite, ...]:
+        """The accepted writes with a higher `seq`."""
+        ...
+
+
+MakeServer: TypeAlias = Callable[[str, Callable[[], datetime]], FleetServer]
+"""Makes the server of a cluster, by its name; the function tells the fleet's time."""
 
 
 @dataclass(frozen=True, slots=True)

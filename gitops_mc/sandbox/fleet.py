@@ -24,6 +24,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.sandbox.actor import Actor
 from gitops_mc.sandbox.apiserver import AcceptedWrite, ApiServer, Rule, User
+from gitops_mc.sandbox.behind import FleetServer, MakeServer
 from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
 from gitops_mc.sandbox.faulty import FaultyTransport
 from gitops_mc.sandbox.moduleinfo import Publication, config_body, plugin_body
@@ -61,6 +62,11 @@ def simple_fleet(
     )
 
 
+def embedded(cluster: str, now: Callable[[], datetime]) -> ApiServer:
+    """An API server in this process."""
+    return ApiServer(cluster, now=now)
+
+
 class SandboxFleet:
     """The fleet. `now` is the clock's; `step` runs what is due and answers when it is to be called next.
 
@@ -75,12 +81,14 @@ class SandboxFleet:
         *,
         faults: FaultBoard | None = None,
         seed: int = 0,
+        make_server: MakeServer = embedded,
     ) -> None:
         self.token = "sandbox-token"  # noqa: S105 - opens this embedded fleet, nothing else
         self.reader_token = "sandbox-reader"  # noqa: S105 - the same
         self.faults = faults or FaultBoard()
         self.seed = seed
         self._now = now
+        self._make_server = make_server
         self._lock = threading.RLock()  # a demo steps it in one thread and changes it in another
         self._warm_up: datetime | None = now() - WARM_UP
         self._schedule = Schedule()
@@ -124,7 +132,7 @@ class SandboxFleet:
     # ---------------------------------------------------------------------------------------------- looking in
 
     @property
-    def servers(self) -> Mapping[str, ApiServer]:
+    def servers(self) -> Mapping[str, FleetServer]:
         """The API servers by cluster, `global` among them."""
         return MappingProxyType({name: site.server for name, site in self._sites.items()})
 
@@ -210,7 +218,7 @@ class SandboxFleet:
         site = ClusterSite(
             spec,
             self.faults,
-            now=self._time,
+            server=self._make_server(spec.name, self._time),
             seed=self.seed,
             enlist=lambda actor, server, user: self._schedule.enlist(actor, server, user, self._time()),
             dismiss=self._schedule.dismiss,

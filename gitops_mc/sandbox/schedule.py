@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gitops_mc.sandbox.actor import Actor
-from gitops_mc.sandbox.apiserver import ApiServer
+from gitops_mc.sandbox.behind import FleetServer
 from gitops_mc.sandbox.client import Touch
 from gitops_mc.sandbox.faults import FOREVER
 
@@ -31,7 +31,7 @@ class ActorFailure:
 @dataclass(slots=True)
 class _Entry:
     actor: Actor
-    server: ApiServer
+    server: FleetServer
     user: str
     order: int
     due: datetime
@@ -45,17 +45,17 @@ class Schedule:
         self._heap: list[tuple[datetime, int, str]] = []
         self._watchers: dict[tuple[str, str, str], list[str]] = defaultdict(list)
         """Names of actors by server, resource and name (`*` for all)."""
-        self._servers: dict[str, ApiServer] = {}
+        self._servers: dict[str, FleetServer] = {}
         self._read: dict[str, int] = {}
         self._count = 0
         self.failures: list[ActorFailure] = []
 
-    def watch(self, server: ApiServer) -> None:
+    def watch(self, server: FleetServer) -> None:
         """Follow the writes of a server from its beginning."""
         self._servers[server.cluster] = server
         self._read.setdefault(server.cluster, 0)
 
-    def enlist(self, actor: Actor, server: ApiServer, user: str, due: datetime) -> None:
+    def enlist(self, actor: Actor, server: FleetServer, user: str, due: datetime) -> None:
         """Take an actor in. One of the same name is replaced."""
         self.dismiss(actor.name)
         self._count += 1

@@ -9,7 +9,8 @@ from types import MappingProxyType
 
 from gitops_mc.core.model import MACHINE_CONFIG_MODULE, JsonObject
 from gitops_mc.sandbox.actor import Actor
-from gitops_mc.sandbox.apiserver import ApiServer, User
+from gitops_mc.sandbox.apiserver import User
+from gitops_mc.sandbox.behind import FleetServer
 from gitops_mc.sandbox.client import ApiClient
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
 from gitops_mc.sandbox.moduleinfo import ReleaseState, app_release
@@ -37,7 +38,7 @@ class ClusterSpec:
     nodes: NodeOptions = field(default_factory=NodeOptions)
 
 
-Enlist = Callable[[Actor, ApiServer, str], None]
+Enlist = Callable[[Actor, FleetServer, str], None]
 """Takes an actor into the fleet: it, the server whose writes wake it, and the user in whose name it writes."""
 
 
@@ -49,13 +50,13 @@ class ClusterSite:
         spec: ClusterSpec,
         faults: FaultBoard,
         *,
-        now: Callable[[], datetime],
+        server: FleetServer,
         seed: int,
         enlist: Enlist,
         dismiss: Callable[[str], None],
     ) -> None:
         self.spec = spec
-        self.server = ApiServer(spec.name, now=now)
+        self.server = server
         self.machines: dict[str, Machine] = {}
         self.operator: MachineConfigOperator | None = None
         """The running operator, where machine-config is installed."""

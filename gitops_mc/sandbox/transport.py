@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.errors import UnreachableError
-from gitops_mc.sandbox.apiserver import ApiServer
+from gitops_mc.sandbox.behind import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class DirectTransport:
     ever reaches its `timeout`.
     """
 
-    servers: Mapping[str, ApiServer]
+    servers: Mapping[str, Server]
     token: str = field(repr=False)
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:  # noqa: ARG002  # the port's

@@ -18,8 +18,9 @@ from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, from_json, to_json
 from gitops_mc.core.rollout.moves import ClusterView, Done, Halted, Hold, Outlook, Standing
 from gitops_mc.sandbox.apiserver import AcceptedWrite
+from gitops_mc.sandbox.behind import MakeServer
 from gitops_mc.sandbox.faults import FaultBoard
-from gitops_mc.sandbox.fleet import FleetSpec, SandboxFleet, simple_fleet
+from gitops_mc.sandbox.fleet import FleetSpec, SandboxFleet, embedded, simple_fleet
 from gitops_mc.sandbox.virtual import VirtualClock, VirtualWorkers
 
 FLEET = """\
@@ -134,12 +135,15 @@ class RolloutWorld:
     faults: FaultBoard = field(default_factory=FaultBoard)
     seed: int = 0
     wrap: Callable[[Transport], Transport] = lambda transport: transport
+    clock: VirtualClock = field(default_factory=VirtualClock)
+    make_server: MakeServer = embedded
     pace: Pace = field(default_factory=lambda: Pace(every=timedelta(seconds=5)))
 
     def __post_init__(self) -> None:
-        self.clock = VirtualClock()
         self.start = self.clock.now()
-        self.fleet = SandboxFleet(self.spec, self.clock.now, faults=self.faults, seed=self.seed)
+        self.fleet = SandboxFleet(
+            self.spec, self.clock.now, faults=self.faults, seed=self.seed, make_server=self.make_server
+        )
         self.clock.drive(self.fleet)
         self.store = KeptMemory()
         self.past: dict[tuple[str, Content], DesiredCluster] = {}
