@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from gitops_mc.core.diff.changes import Drift, RefusalCause, Refused, Written
 from gitops_mc.core.diff.comparison import Comparison
-from gitops_mc.core.diff.digests import digest_of_leaves
-from gitops_mc.core.diff.paths import in_order_of
-from gitops_mc.core.model import APPLIED_ANNOTATION, JsonObject, Manifest, ResourceKey, annotations_of, uid_of
+from gitops_mc.core.diff.drifting import is_drifted, last_written
+from gitops_mc.core.model import JsonObject, Manifest, ResourceKey, uid_of
 from gitops_mc.core.policy import DEFAULT_FLEET
 
 
@@ -74,9 +73,8 @@ class Case:
 
     @property
     def last(self) -> str | None:
-        """Digest of what we wrote last: the annotation; where that is gone, what is remembered."""
-        annotation = annotations_of(self.live).get(APPLIED_ANNOTATION)
-        return annotation or (self.written.digest if self.written is not None else None)
+        """Digest of what we wrote last."""
+        return last_written(self.live, self.written)
 
     @property
     def owned_before(self) -> bool:
@@ -84,11 +82,6 @@ class Case:
 
     @property
     def drifted(self) -> bool:
-        """Somebody changed, removed or took over what we wrote: our part of live is not what we wrote last.
-
-        Other owners of a keyed list move our entries when they apply theirs; that has no effect and is no drift.
-        """
+        """Somebody changed, removed or took over what we wrote: our part of live is not what we wrote last."""
         ours = self.compared.owners.projection(self.compared.there)
-        candidates = (ours, in_order_of(self.compared.wanted, ours))
-        digests = {digest_of_leaves(self.key.kind, self.key.name, leaves) for leaves in candidates}
-        return self.last is not None and self.last not in digests
+        return is_drifted(self.key, ours, self.last, self.compared.wanted)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.diff.case import Fleet
 from gitops_mc.core.diff.changes import Delete, Orphan
-from gitops_mc.core.diff.digests import digest_of_leaves
+from gitops_mc.core.diff.drifting import is_drifted, last_written
 from gitops_mc.core.diff.owners import owners_of
 from gitops_mc.core.diff.paths import leaves_of
 from gitops_mc.core.model import (
@@ -76,7 +76,8 @@ def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, .
     label = labels_of(live).get(FLEET_LABEL)
     if label is None or not fleet.is_ours(label):
         return f"its label {FLEET_LABEL} is {'gone' if label is None else label}"
-    if key not in fleet.git_wins and _drifted(key, live, written.digest):
+    ours = owners_of(live).projection(leaves_of(key.kind, live))
+    if key not in fleet.git_wins and is_drifted(key, ours, last_written(live, written)):
         return "it was changed by hand since we wrote it"
     return ""
 
@@ -104,9 +105,3 @@ def _protected(key: ResourceKey) -> str:
             return f"MachineConfig {key.name} belongs to the operator"
         case _:
             return ""
-
-
-def _drifted(key: ResourceKey, live: JsonObject, digest: str) -> bool:
-    last = annotations_of(live).get(APPLIED_ANNOTATION) or digest
-    ours = owners_of(live).projection(leaves_of(key.kind, live))
-    return digest_of_leaves(key.kind, key.name, ours) != last
