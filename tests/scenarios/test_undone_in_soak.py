@@ -14,7 +14,7 @@ from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Hold, Standing, WaveState
 from gitops_mc.sandbox.fleet import simple_fleet
 from gitops_mc.sandbox.people import Person
-from tests.scenarios.rollout_world import FLEET, RolloutWorld, machine_config
+from tests.scenarios.rollout_world import FLEET, RolloutWorld, machine_config, policy
 
 NAME = "50-worker-app"
 OLD = "50-worker-old"
@@ -146,6 +146,23 @@ def test_a_hand_on_what_the_content_did_not_change_is_listed_and_holds_nothing(
 ) -> None:
     by_hand(world.fleet.person("edge-1"))
     assert isinstance(world.run(), Done)
+
+
+def test_entries_of_the_policy_that_another_owner_only_moved_hold_nothing(world: RolloutWorld) -> None:
+    for name in ("edge-1", "edge-2"):
+        world.files[f"clusters/{name}/policy.yaml"] = policy({"/etc/a": "a.service", "/etc/b": "b.service"})
+    world.run(until=lambda _: soaking(world) and world.standing("edge-1") is Standing.PASSED)
+    person = world.fleet.person("edge-1")
+    live = person.get("machineconfigurations", "cluster")
+    assert live is not None
+    files = live["spec"]["nodeDisruptionPolicy"]["files"]
+    person.edit(
+        "machineconfigurations", "cluster", {"spec": {"nodeDisruptionPolicy": {"files": files[::-1]}}}
+    )
+    assert isinstance(world.run(), Done)
+    after = person.get("machineconfigurations", "cluster")
+    assert after is not None
+    assert after["spec"]["nodeDisruptionPolicy"]["files"] == files[::-1]
 
 
 def test_newer_content_that_leaves_it_as_it_is_does_not_hide_it(world: RolloutWorld) -> None:

@@ -31,6 +31,10 @@ _ENTRY_KEYS: Mapping[Path, str] = {
 }
 
 
+ORDER = " (order)"
+"""Ends the path of a keyed list of which only the order differs: it is shown, and has no effect."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """What an apply of `body` would do to the live object, and what stands in its way."""
@@ -120,7 +124,7 @@ class Comparison:
         if path in self.reordered:
             key = KEYED_LISTS[self.kind][path]
             before, after = (_order(value_at(body, path), key) for body in (self.live, self.body))
-            yield FieldChange(f"{shown(path)} (order)", before, after)
+            yield FieldChange(f"{shown(path)}{ORDER}", before, after)
             return
         before, after = value_at(self.live, path), self._after(path)
         entry_key = _ENTRY_KEYS.get(path) if self.kind is Kind.MACHINE_CONFIG else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from gitops_mc.core.diff.comparison import ORDER
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan
@@ -110,8 +111,10 @@ def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> str:
 
 
 def _matters(path: str) -> bool:
-    """Whether a field is a part of the content: not our mark, nor `paused`, which holds the gate closed by itself."""
-    return path.startswith("spec.") and path != "spec.paused"
+    """Whether a field is a part of the content: not our mark, nor `paused`, which holds the gate closed by itself, nor the
+    order of entries that another owner has moved.
+    """
+    return path.startswith("spec.") and path != "spec.paused" and not path.endswith(ORDER)
 
 
 def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBook, undone: str) -> str:
