@@ -113,7 +113,7 @@ def test_the_same_content_renders_to_the_same_name_and_another_encoding_to_anoth
 
 BAD_CONFIGS = {
     "another Ignition version": (config("bad", ignition={"version": "3.2.0"}), "unsupported version '3.2.0'"),
-    "a version that is a number": (config("bad", ignition={"version": 3.4}), "unsupported version 3.4"),
+    "a version that is a number": (config("bad", ignition={"version": 3.4}), "version is a number"),
     "directories": (config("bad", storage={"directories": [{"path": "/d"}]}), "storage.directories"),
     "another user": (config("bad", passwd={"users": [{"name": "root"}]}), "passwd user root"),
     "a group": (config("bad", passwd={"groups": [{"name": "g"}]}), "passwd.groups"),

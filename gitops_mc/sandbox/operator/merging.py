@@ -6,6 +6,7 @@ own merge, because it is the witness of the product's forecasts.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any
@@ -97,4 +98,5 @@ def _merge_lists(parent: list[Any], child: list[Any], place: tuple[str, ...]) ->
 
 
 def _frozen(value: Any) -> Any:
-    return repr(sorted(value.items())) if isinstance(value, dict) else value
+    """Something to compare a plain element by, whatever it is."""
+    return json.dumps(value, sort_keys=True)

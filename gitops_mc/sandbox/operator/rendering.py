@@ -16,6 +16,7 @@ from gitops_mc.core.model import (
     uid_of,
 )
 from gitops_mc.sandbox.operator.merging import IGNITION_VERSION, MergeOrder, merge_specs, ordered
+from gitops_mc.sandbox.operator.shapes import flaw
 from gitops_mc.sandbox.payload import PayloadError, decode_contents
 
 SIZE_LIMIT = 1_572_864
@@ -101,6 +102,8 @@ def check(config: JsonObject) -> None:
     name, ignition = name_of(config), (config.get("spec") or {}).get("config")
     if not ignition:
         return
+    if malformed := flaw(ignition):
+        raise RenderError(f"parsing Ignition config of MachineConfig {name} failed: {malformed}")
     version = (ignition.get("ignition") or {}).get("version")
     if version != IGNITION_VERSION:
         raise RenderError(
@@ -126,7 +129,9 @@ def _check_file(config: str, file: JsonObject) -> None:
         raise RenderError(f"MachineConfig {config} has a file without an absolute path: {path!r}")
     if file.get("append"):
         raise RenderError(f"MachineConfig {config} appends to {path}: append is not supported")
-    if int(file.get("mode") or 0) > 0o777:
+    if (file.get("mode") or 0) < 0:
+        raise RenderError(f"MachineConfig {config} gives {path} an illegal mode")
+    if (file.get("mode") or 0) > 0o777:
         raise RenderError(f"MachineConfig {config} gives {path} a mode above 0777")
     try:
         decode_contents(file.get("contents") or {})
