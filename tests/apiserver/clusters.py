@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import ssl
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 import urllib3
 import yaml
 
-from gitops_mc.app.ports import JSON, Request
+from gitops_mc.app.ports import JSON, MERGE_PATCH, Request
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from tests.apiserver import rights
 from tests.apiserver.binaries import Binaries
@@ -216,3 +217,51 @@ def install(server: RealServer, *wanted: JsonObject) -> None:
             if time.monotonic() > end:
                 raise StartError(f"{path} of {server.cluster} is not served after {_SERVED_WITHIN:.0f} s")
             time.sleep(_LOOK_AGAIN)
+
+
+# ----------------------------------------------------------------------------------------- back to the beginning
+
+_SYSTEM = "/namespaces/cpaas-system"
+_LEFT_BEHIND = (
+    "/apis/cluster.alauda.io/v1alpha1/moduleinfoes",
+    "/apis/cluster.alauda.io/v1alpha1/moduleconfigs",
+    "/apis/cluster.alauda.io/v1alpha1/moduleplugins",
+    "/apis/platform.tkestack.io/v1/clusters",
+    f"/apis/operator.alauda.io/v1alpha1{_SYSTEM}/appreleases",
+    f"/apis/apps/v1{_SYSTEM}/deployments",
+    f"/apis/apps/v1{_SYSTEM}/daemonsets",
+    "/api/v1/nodes",
+)
+
+
+def clear(server: RealServer) -> None:
+    """Take away what a fleet has made there, the machine APIs among it, and wait until it is gone."""
+    for path in _LEFT_BEHIND:
+        answer = server.as_admin(Request("GET", path))
+        for item in json.loads(answer.body)["items"] if answer.status == 200 else ():
+            _delete(server, path, item)
+    for definition in machine_definitions():
+        server.as_admin(Request("DELETE", f"{_CRD_PATH}/{definition['metadata']['name']}"))
+    end = time.monotonic() + _SERVED_WITHIN
+    while any(_is_there(server, d) for d in machine_definitions()):
+        if time.monotonic() > end:
+            raise StartError(
+                f"the machine APIs of {server.cluster} are still served after {_SERVED_WITHIN:.0f} s"
+            )
+        time.sleep(_LOOK_AGAIN)
+
+
+def _delete(server: RealServer, path: str, item: JsonObject) -> None:
+    meta = item["metadata"]
+    if meta.get("finalizers"):
+        body = server.encode({"metadata": {"finalizers": None}})
+        server.as_admin(Request("PATCH", f"{path}/{meta['name']}", body=body, content_type=MERGE_PATCH))
+    now = server.encode({"gracePeriodSeconds": 0, "propagationPolicy": "Background"})
+    server.as_admin(Request("DELETE", f"{path}/{meta['name']}", body=now))
+
+
+def _is_there(server: RealServer, definition: JsonObject) -> bool:
+    spec = definition["spec"]
+    path = f"/apis/{spec['group']}/{spec['versions'][0]['name']}/{spec['names']['plural']}"
+    named = f"{_CRD_PATH}/{definition['metadata']['name']}"
+    return any(server.as_admin(Request("GET", p)).status != 404 for p in (named, path))

@@ -32,6 +32,8 @@ PRODUCT = Known("real-gitops-mc", "gitops-mc")
 READER = Known("real-reader", "reader")
 EVERYBODY = (ADMIN, PRODUCT, READER)
 READERS = (READER.user, "gitops-mc-reader")
+BOUND = (PRODUCT.user, *READERS)
+"""Users who have a role."""
 
 
 def token_lines() -> Iterator[str]:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -21,7 +22,8 @@ from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.behind import MakeServer
 from gitops_mc.sandbox.faults import FaultBoard
 from gitops_mc.sandbox.fleet import FleetSpec, SandboxFleet, embedded, simple_fleet
-from gitops_mc.sandbox.virtual import VirtualClock, VirtualWorkers
+from gitops_mc.sandbox.virtual import DEFAULT_START, VirtualClock, VirtualWorkers
+from tests.scenarios.shifted_clock import ShiftedClock
 
 FLEET = """\
 apiVersion: gitops-mc.io/v1alpha1
@@ -126,6 +128,19 @@ def policy(restarts: Mapping[str, str]) -> str:
 UNIT = "[Unit]\nDescription=x\n[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"
 
 
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a world's fleet stands on."""
+
+    make_server: MakeServer = embedded
+    begin: datetime = DEFAULT_START
+
+
+EMBEDDED = Ground()
+GROUND: ContextVar[Ground] = ContextVar("GROUND", default=EMBEDDED)
+"""What worlds are built on; set, it puts a whole scenario on other servers."""
+
+
 @dataclass
 class RolloutWorld:
     """`files` is the repository; change it and call `run` again for the next commit."""
@@ -134,15 +149,19 @@ class RolloutWorld:
     files: dict[str, str] = field(default_factory=dict)
     faults: FaultBoard = field(default_factory=FaultBoard)
     seed: int = 0
+    order: int | None = None
+    """Seed of the order in which the clusters are looked at; None: by name."""
     wrap: Callable[[Transport], Transport] = lambda transport: transport
-    clock: VirtualClock = field(default_factory=VirtualClock)
-    make_server: MakeServer = embedded
+    ground: Ground = field(default_factory=GROUND.get)
     pace: Pace = field(default_factory=lambda: Pace(every=timedelta(seconds=5)))
 
     def __post_init__(self) -> None:
+        self.clock = VirtualClock(self.ground.begin)
+        self.watch = ShiftedClock(self.clock)
+        """The clock of the machine that the engine runs on."""
         self.start = self.clock.now()
         self.fleet = SandboxFleet(
-            self.spec, self.clock.now, faults=self.faults, seed=self.seed, make_server=self.make_server
+            self.spec, self.clock.now, faults=self.faults, seed=self.seed, make_server=self.ground.make_server
         )
         self.clock.drive(self.fleet)
         self.store = KeptMemory()
@@ -161,11 +180,11 @@ class RolloutWorld:
     def executor(self) -> Executor:
         """A fresh process: nothing but the store outlives it."""
         transport = self.wrap(self.fleet.transport(self.clock))
-        api = ClusterApi(transport, self.clock, jitter=random.Random(self.seed).random)
+        api = ClusterApi(transport, self.watch, jitter=random.Random(self.seed).random)
         return Executor(
             api,
-            self.clock,
-            VirtualWorkers(self.clock),
+            self.watch,
+            VirtualWorkers(self.clock, seed=self.order),
             self.store,
             pace=self.pace,
             past=lambda cluster, _commit, content: self.past.get((cluster, content)),
