@@ -53,4 +53,4 @@ def forbidden(user: User, verb: str, *, group: str, resource: str, namespace: st
 def forbidden_path(user: User, path: str, verb: str) -> StatusError:
     """403 for a path that names no resource."""
     text = f'forbidden: User "{user.name}" cannot {verb} path "{path}"'
-    return StatusError(403, "Forbidden", text)
+    return StatusError(403, "Forbidden", text, details={})

@@ -50,12 +50,12 @@ class StatusError(Exception):
         self.code = code
         self.reason = reason
         self.message = message
-        self.details = details or {}
+        self.details = details
         self.causes = tuple(causes)
         self.headers = headers or {}
 
     def status(self) -> dict[str, Any]:
-        details = dict(self.details)
+        details = dict(self.details or {})
         if self.causes:
             details["causes"] = [
                 {"reason": c.reason, "message": c.message} | ({"field": c.field} if c.field else {})
@@ -70,7 +70,7 @@ class StatusError(Exception):
         }
         if self.reason is not None:
             body["reason"] = self.reason
-        if details:
+        if details or self.details is not None:
             body["details"] = details
         body["code"] = self.code
         return body
@@ -91,13 +91,13 @@ def bad_request(message: str) -> StatusError:
 
 def method_not_allowed() -> StatusError:
     return StatusError(
-        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource", details={}
     )
 
 
 def path_not_found() -> StatusError:
     """What a server says of a path that none of its built-in group versions has."""
-    return StatusError(404, "NotFound", "the server could not find the requested resource")
+    return StatusError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
 TEXT_HEADERS = MappingProxyType({"content-type": "text/plain; charset=utf-8"})

@@ -65,6 +65,12 @@ _REVIEWS = (
 )
 
 
+def _verbs(resource: Resource) -> tuple[str, ...]:
+    if resource.id == "namespaces":
+        return tuple(verb for verb in _VERBS if verb != "deletecollection")
+    return _VERBS if resource.built_in else _CUSTOM_VERBS
+
+
 def _listed(resource: Resource) -> Listed:
     return Listed(
         resource.api_version,
@@ -72,7 +78,7 @@ def _listed(resource: Resource) -> Listed:
         resource.kind.lower(),
         resource.kind,
         resource.scope,
-        _VERBS if resource.built_in else _CUSTOM_VERBS,
+        _verbs(resource),
         resource.short_names,
         resource.categories,
         (("status", _STATUS_VERBS),) if resource.has_status else (),
@@ -97,7 +103,8 @@ def resources(served: Sequence[Resource], api_version: str) -> dict[str, Any] | 
     if listed is None:
         return None
     rows = [row for entry in listed for row in _rows(entry)]
-    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": rows}
+    version = {} if api_version == _CORE else {"apiVersion": "v1"}
+    return {"kind": "APIResourceList", **version, "groupVersion": api_version, "resources": rows}
 
 
 def _rows(entry: Listed) -> list[dict[str, Any]]:
@@ -117,6 +124,11 @@ def _row(name: str, singular: str, entry: Listed, verbs: tuple[str, ...]) -> dic
         "kind": entry.kind,
         "verbs": list(verbs),
     }
+
+
+def built_in_groups(served: Sequence[Resource]) -> frozenset[str]:
+    """Groups that are the server's own, not those of custom resources."""
+    return frozenset(row.group for row in _REVIEWS) | {r.group for r in served if r.built_in}
 
 
 def group(served: Sequence[Resource], name: str) -> dict[str, Any] | None:
@@ -166,7 +178,7 @@ def _aggregated(served: Sequence[Resource], which: str) -> dict[str, Any]:
         if (api_version == _CORE) is not (which == "the core"):
             continue
         name, _, version = api_version.rpartition("/")
-        metadata = {"name": name, "creationTimestamp": None} if name else {"creationTimestamp": None}
+        metadata = {"name": name} if name else {}
         item = items.setdefault(name, {"metadata": metadata, "versions": []})
         entries = [_entry(row) for row in listed]
         item["versions"].append({"version": version, "resources": entries, "freshness": "Current"})

@@ -19,7 +19,7 @@ from gitops_mc.sandbox.apiserver.answers import (
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.reviews import open_to, review
 
-_HEALTH = ("healthz", "livez", "readyz")
+_HEALTH = (("healthz",), ("livez",), ("readyz",))
 
 
 def answer(served: Sequence[Resource], user: User, request: Request) -> Response:
@@ -27,6 +27,9 @@ def answer(served: Sequence[Resource], user: User, request: Request) -> Response
     if (found := review(user, request)) is not None:
         return found
     parts = tuple(part for part in request.path.split("/") if part)
+    if parts[:1] in _HEALTH and parts[1:] in ((), ("ping",)):
+        _check_path(user, request)
+        return _healthy(parts[0], request)
     found = _document(served, parts, request)
     if found is None:
         return _nothing_there(served, user, parts, request)
@@ -37,8 +40,6 @@ def answer(served: Sequence[Resource], user: User, request: Request) -> Response
 
 def _document(served: Sequence[Resource], parts: tuple[str, ...], request: Request) -> Response | None:
     match parts:
-        case [health, *checks] if health in _HEALTH and len(checks) < 2:
-            return _healthy(health, request)
         case ["version"]:
             return ok(discovery.VERSION)
         case ["api"]:
@@ -76,18 +77,24 @@ def _nothing_there(
 ) -> Response:
     """Access is looked at before the path is. Then text, or, in the group of built-in kinds, a Status."""
     api_version, rest = _split(parts)
-    if not rest:
-        if not open_to(user, request.path, request.method.lower()):
-            raise forbidden_path(user, request.path, request.method.lower())
-        return no_such_api()
     group = api_version.rpartition("/")[0]
-    _check_access(user, group, rest, request.method)
-    if any(r.group == group and r.built_in for r in served):
+    if rest:
+        _check_access(user, group, rest, request.method)
+    else:
+        _check_path(user, request)
+    if api_version and group in discovery.built_in_groups(served):
         raise path_not_found()
-    resource = next((r for r in served if (r.api_version, r.plural) == (api_version, rest[0])), None)
+    if parts[:2] == ("openapi", "v3"):
+        return Response(404, b"", {})
+    resource = next((r for r in served if (r.api_version, r.plural) == (api_version, *rest[:1])), None)
     if resource is not None:
         raise _no_such_subresource(resource, rest)
     return no_such_api()
+
+
+def _check_path(user: User, request: Request) -> None:
+    if not open_to(user, request.path, request.method.lower()):
+        raise forbidden_path(user, request.path, request.method.lower())
 
 
 def _split(parts: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:

@@ -63,3 +63,14 @@ def form_of(accept: str) -> Form:
 
 def not_acceptable() -> StatusError:
     return StatusError(406, "NotAcceptable", f"only the following media types are accepted: {_OFFERED}")
+
+
+def not_one_object() -> StatusError:
+    return StatusError(
+        406, "NotAcceptable", "you requested PartialObjectMetadata, but the requested object is a list"
+    )
+
+
+def not_a_list() -> StatusError:
+    """A real server fails at this."""
+    return StatusError(500, None, "content is not a list")

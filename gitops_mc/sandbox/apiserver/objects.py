@@ -8,7 +8,6 @@ from typing import Any
 from gitops_mc.sandbox.apiserver import managed
 from gitops_mc.sandbox.apiserver.equality import same
 from gitops_mc.sandbox.apiserver.resources import Generation, Resource
-from gitops_mc.sandbox.apiserver.schema import prune
 from gitops_mc.sandbox.apiserver.writing import Writing
 
 SERVER_MADE = (
@@ -23,9 +22,9 @@ SERVER_MADE = (
 
 
 def new_object(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
-    """As it begins: no status where that has its own endpoint, generation 1, an uid made from name and counter."""
+    """As it begins, of a body that has been pruned: no status where that has its own endpoint, generation 1, an uid made from name and counter."""
     resource, target = writing.resource, writing.target
-    obj = prune(body, resource.schema)
+    obj = body
     if resource.has_status and not resource.built_in:
         obj = with_member(obj, "status", None)
     metadata = {

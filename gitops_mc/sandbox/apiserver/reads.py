@@ -13,15 +13,14 @@ from typing import TypeAlias
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.sandbox.apiserver.answers import (
     JSON_HEADERS,
-    Cause,
     StatusError,
     bad_request,
     details_of,
     encode,
-    invalid,
     ok,
 )
-from gitops_mc.sandbox.apiserver.negotiation import Form, form_of, not_acceptable
+from gitops_mc.sandbox.apiserver.list_options import check_listing, check_watching, number
+from gitops_mc.sandbox.apiserver.negotiation import Form, form_of, not_a_list, not_one_object
 from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.selectors import parse_fields, parse_labels
@@ -53,15 +52,17 @@ def get(store: Store, target: Target, request: Request, query: Mapping[str, str]
             metadata = {"resourceVersion": str(stored.version)}
             return ok(table(target.resource, (stored.obj,), now(), query, metadata))
         case Form.PARTIAL_LIST:
-            raise not_acceptable()
+            raise not_a_list()
 
 
 def list_objects(
     store: Store, target: Target, request: Request, query: Mapping[str, str], now: Now
 ) -> Response:
     """A list is consistent: its resourceVersion is that of the last write, for all pages that of the first page."""
+    if query:
+        check_listing(query, store.version)
     resource = target.resource
-    limit = _number(query, "limit")
+    limit = number(query, "limit")
     version, after = store.version, None
     if token := query.get("continue"):
         version, after = _read_token(token)
@@ -80,7 +81,9 @@ def list_objects(
     match form_of(request.accept):
         case Form.OBJECT:
             if not resource.built_in:
-                metadata.setdefault("continue", "")  # lists of custom resources say it on their last page as well
+                metadata.setdefault(
+                    "continue", ""
+                )  # lists of custom resources say it on their last page as well
             items = [stored.item(resource) for _, stored in page]
             return _listed(f"{resource.kind}List", resource.api_version, metadata, items)
         case Form.PARTIAL_LIST:
@@ -89,7 +92,7 @@ def list_objects(
         case Form.TABLE:
             return ok(table(resource, (stored.obj for _, stored in page), now(), query, metadata))
         case Form.PARTIAL:
-            raise not_acceptable()
+            raise not_one_object()
 
 
 def _listed(kind: str, api_version: str, metadata: Mapping[str, str | int], items: list[bytes]) -> Response:
@@ -108,13 +111,6 @@ def selected(store: Store, target: Target, query: Mapping[str, str]) -> Iterator
     for key, stored in table.scan(target.namespace):
         if labels(stored.labels) and fields(stored.obj):
             yield key, stored
-
-
-def _number(query: Mapping[str, str], name: str) -> int:
-    text = query.get(name, "0") or "0"
-    if not text.isdigit():
-        raise bad_request(f'unable to convert query parameter "{name}": "{text}" is not a number')
-    return int(text)
 
 
 def _token(version: int, key: Key) -> str:
@@ -138,6 +134,7 @@ def open_watch(store: Store, target: Target, request: Request, query: Mapping[st
 
     Too old a version is answered on the open stream: one ERROR event with a 410 Status, then the end.
     """
+    check_watching(query)
     watch = Watch(
         store=store,
         resource=target.resource,
@@ -153,9 +150,8 @@ def open_watch(store: Store, target: Target, request: Request, query: Mapping[st
         now=now,
         clock=now(),
     )
-    since = _number(query, "resourceVersion")
+    since = number(query, "resourceVersion")
     initial = query.get("sendInitialEvents") in ("1", "true")
-    _check_initial(query)
     if since == 0 or initial:
         watch.pending = [watch.line("ADDED", stored) for _, stored in selected(store, target, query)]
         watch.sent = store.version
@@ -168,19 +164,6 @@ def open_watch(store: Store, target: Target, request: Request, query: Mapping[st
         watch.sent = since
         watch.position = store.first_event + bisect_right(store.events, since, key=lambda e: e.version)
     return watch
-
-
-def _check_initial(query: Mapping[str, str]) -> None:
-    """`sendInitialEvents` and `resourceVersionMatch` of a watch go together."""
-    match, asked = query.get("resourceVersionMatch", ""), "sendInitialEvents" in query
-    if asked and match != "NotOlderThan":
-        told = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    elif match and not asked:
-        told = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-    else:
-        return
-    cause = Cause("FieldValueForbidden", "resourceVersionMatch", f"Forbidden: {told}")
-    raise invalid("ListOptions", "meta.k8s.io", "", [(cause, f"{cause.field}: {cause.message}")])
 
 
 def _writer(

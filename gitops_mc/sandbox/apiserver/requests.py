@@ -75,9 +75,18 @@ def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str:
         raise bad_request("name must be provided")
     if verb is None or (verb == "create" and target.resource.namespaced and not target.namespace):
         raise method_not_allowed()
+    if verb == "deletecollection" and not _may_be_emptied(target):
+        raise method_not_allowed()
     if target.subresource and verb == "delete":
         raise method_not_allowed()
     return "watch" if verb == "list" and query.get("watch") in ("1", "true") else verb
+
+
+def _may_be_emptied(target: Target) -> bool:
+    """Namespaces are deleted one by one, and what is in them one namespace at a time."""
+    if target.resource.namespaced:
+        return target.namespace != ""
+    return target.resource.id != "namespaces"
 
 
 def object_in(request: Request) -> dict[str, Any]:
@@ -99,10 +108,10 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a number in JSON")
 
 
-def unsupported_media_type(content_type: str) -> StatusError:
+def unsupported_media_type() -> StatusError:
     return StatusError(
         415,
         "UnsupportedMediaType",
         "the body of the request was in an unknown format - accepted media types include: "
-        f"application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml; got {content_type}",
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
     )

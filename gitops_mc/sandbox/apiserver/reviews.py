@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.sandbox.apiserver import protobuf
 from gitops_mc.sandbox.apiserver.access import User
-from gitops_mc.sandbox.apiserver.answers import bad_request, method_not_allowed, ok
+from gitops_mc.sandbox.apiserver.answers import Cause, bad_request, invalid, method_not_allowed, ok
 from gitops_mc.sandbox.apiserver.protobuf import Message
 from gitops_mc.sandbox.apiserver.requests import object_in
 
@@ -44,9 +44,9 @@ _OPEN_TO_ALL = (
 def _access(user: User, spec: Mapping[str, Any]) -> dict[str, Any]:
     asked, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     if (asked is None) is (path is None):
-        raise bad_request(
-            "exactly one of spec.resourceAttributes and spec.nonResourceAttributes must be specified"
-        )
+        told = "Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        cause = Cause("FieldValueInvalid", "spec.resourceAttributes", told)
+        raise invalid("", "authorization.k8s.io", "", [(cause, f"{cause.field}: {told}")])
     if asked is None:
         allowed = open_to(user, str((path or {}).get("path", "")), str((path or {}).get("verb", "")))
     else:
@@ -58,14 +58,16 @@ def _access(user: User, spec: Mapping[str, Any]) -> dict[str, Any]:
 
 def open_to(user: User, path: str, verb: str) -> bool:
     """Whether the user may use a path that names no resource: the known ones to read, others with all rights alone."""
-    if user.may(verb, "*", "*"):
+    if user.may("*", "*", "*"):
         return True
     known = any(path == p or (p.endswith("*") and path.startswith(p[:-1])) for p in _OPEN_TO_ALL)
     return known and verb == "get"
 
 
-def _rules(user: User, _spec: Mapping[str, Any]) -> dict[str, Any]:
+def _rules(user: User, spec: Mapping[str, Any]) -> dict[str, Any]:
     """All rules: they hold in every namespace."""
+    if not spec.get("namespace"):
+        raise bad_request("no namespace on request")
     rows = [
         {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
         for rule in user.rules

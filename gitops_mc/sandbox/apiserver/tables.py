@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_mc.sandbox.apiserver import columns
-from gitops_mc.sandbox.apiserver.answers import StatusError, encode
+from gitops_mc.sandbox.apiserver.answers import bad_request, encode
 from gitops_mc.sandbox.apiserver.built_in_columns import BUILT_IN
 from gitops_mc.sandbox.apiserver.columns import Column
 from gitops_mc.sandbox.apiserver.resources import Resource
@@ -37,7 +37,8 @@ def table(
     shown = columns_of(resource)
     include = query.get("includeObject") or "Metadata"
     if include not in ("None", "Metadata", "Object"):
-        raise StatusError(400, "BadRequest", f'unrecognized includeObject value: "{include}"')
+        detail = f"Invalid value: \"{include}\": must be 'Metadata', 'Object', 'None', or empty"
+        raise bad_request(f"Unable to convert to Table as requested: includeObject: {detail}")
     return {
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, Response
-from gitops_mc.sandbox.apiserver import applying, deletion, managed
+from gitops_mc.sandbox.apiserver import applying, deletion, field_validation, managed
 from gitops_mc.sandbox.apiserver.answers import (
     MOST_BYTES,
     Cause,
@@ -17,6 +17,12 @@ from gitops_mc.sandbox.apiserver.answers import (
     details_of,
     invalid,
     too_large,
+)
+from gitops_mc.sandbox.apiserver.field_validation import (
+    check_directive,
+    check_new,
+    note_dropped,
+    with_warnings,
 )
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
 from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
@@ -29,7 +35,7 @@ from gitops_mc.sandbox.apiserver.requests import (
     object_in,
     unsupported_media_type,
 )
-from gitops_mc.sandbox.apiserver.schema import Schema, prune, undeclared
+from gitops_mc.sandbox.apiserver.schema import Schema, prune
 from gitops_mc.sandbox.apiserver.store import Stored, WriteVerb
 from gitops_mc.sandbox.apiserver.strategic import STRATEGIC_PATCH, strategic_patch
 from gitops_mc.sandbox.apiserver.writing import (
@@ -56,13 +62,14 @@ def handle(writing: Writing, verb: str) -> Response:
         raise invalid(f"{verb.capitalize()}Options", "meta.k8s.io", "", [(cause, f"dryRun: {detail}")])
     if len(writing.request.body) > MOST_BYTES:
         raise too_large()
-    return _HANDLERS[verb](writing)
+    check_directive(writing.query.get("fieldValidation", ""), verb)
+    return with_warnings(_HANDLERS[verb](writing), writing.warnings)
 
 
 def _create(writing: Writing) -> Response:
     body = object_in(writing.request)
     check_sent(body, writing.target)
-    _check_strictly(writing, body)
+    check_new(writing, body)
     metadata = body.get("metadata") or {}
     name = metadata.get("name") or ""
     if metadata.get("resourceVersion"):
@@ -99,16 +106,15 @@ def _checked_new(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
     if not _NAME.fullmatch(name) or len(name) > 253:
         detail = f'Invalid value: "{name}": {_NAME_RULE}'
         raise invalid_object(writing.resource, name, [Cause("FieldValueInvalid", "metadata.name", detail)])
-    return new_object(writing, body)
+    return new_object(writing, _pruned(writing, body))
 
 
-def _check_strictly(writing: Writing, body: dict[str, Any]) -> None:
-    """Unknown fields are dropped, unless the request asks to refuse them."""
-    if writing.query.get("fieldValidation") != "Strict":
-        return
-    named = ", ".join(f'unknown field "{path}"' for path in undeclared(body, writing.resource.schema))
-    if named:
-        raise bad_request(f"strict decoding error: {named}")
+def _pruned(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
+    """Without what the kind does not have, and with a warning of it."""
+    found: dict[str, Any] = prune(body, writing.resource.schema)
+    if found is not body:
+        note_dropped(writing, body)
+    return found
 
 
 def _existing(writing: Writing) -> Stored:
@@ -130,6 +136,7 @@ def _update(writing: Writing) -> Response:
         cause = Cause("FieldValueInvalid", "metadata.resourceVersion", detail)
         text = f"metadata.resourceVersion: {detail}"
         raise invalid(resource.plural, resource.group, writing.target.name, [(cause, text)])
+    check_new(writing, body)
     return _put_over(writing, live, body, "update")
 
 
@@ -148,9 +155,8 @@ def _invalid_storage(writing: Writing, sent: str, mine: str) -> str:
 def _put_over(writing: Writing, live: Stored, body: dict[str, Any], verb: WriteVerb) -> Response:
     """A whole new object in the place of `live`, by update or patch."""
     schema, old = writing.resource.schema, live.obj
-    _check_strictly(writing, body)
     check_version(writing, live, body.get("metadata") or {})
-    obj = changed_object(writing, old, prune(body, schema))
+    obj = changed_object(writing, old, _pruned(writing, body))
     sent = managed.sent(body, old, live.owners, writing.target.subresource)
     owners = managed.after_update(old, obj, schema, sent, writing.actor())
     return finish(writing, live, obj, owners, verb)
@@ -161,13 +167,14 @@ def _patch(writing: Writing) -> Response:
     if content_type == APPLY_PATCH:
         return _apply(writing)
     if content_type not in _PATCHES or (content_type == STRATEGIC_PATCH and not writing.resource.built_in):
-        raise unsupported_media_type(content_type)
+        raise unsupported_media_type()
     patch = decoded(writing.request.body)
     live = _existing(writing)
     body = _PATCHES[content_type](live.obj, patch, writing.resource.schema)
     if not isinstance(body, dict):
         raise bad_request("the patched document is not an object")
     check_patched(body, writing.target)
+    field_validation.check_patched(writing, body)
     return _put_over(writing, live, body, "patch")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -28,6 +28,8 @@ class Writing:
     target: Target
     request: Request
     query: Mapping[str, str]
+    warnings: list[str] = field(default_factory=list)
+    """What the answer warns of."""
 
     @property
     def resource(self) -> Resource:
