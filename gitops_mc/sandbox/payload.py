@@ -50,3 +50,19 @@ def _gunzip(data: bytes) -> bytes:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise PayloadError(f"malformed gzip: {error}") from error
+
+
+def marked_entry(rendered: JsonObject, marker: str) -> str:
+    """The first file or unit of a rendered spec that contains a marker, or `""`."""
+    config = rendered.get("config") or {}
+    for file in (config.get("storage") or {}).get("files") or ():
+        try:
+            content = decode_contents(file.get("contents") or {})
+        except PayloadError:
+            continue
+        if marker.encode() in content:
+            return f"file {file['path']}"
+    for unit in (config.get("systemd") or {}).get("units") or ():
+        if marker in str(unit):
+            return f"unit {unit['name']}"
+    return ""

@@ -210,3 +210,18 @@ def test_durations_are_drawn_by_the_seed_alone(seed: int) -> None:
 
     assert finished(seed) == finished(seed)
     assert finished(seed) != finished(seed + 10)
+
+
+def test_a_merge_that_cannot_be_decoded_degrades_the_node_and_its_removal_mends_it() -> None:
+    world = World()
+    half = {"files": [{"path": "/etc/chrony.conf", "contents": {"compression": "gzip"}}]}
+    world.edge.apply("machineconfigs", CHRONY)
+    world.edge.apply("machineconfigs", config("60-worker-half", storage=half))
+    world.run(120)
+    assert world.fleet.failures == ()
+    assert world.notes(W1)["state"] == "Degraded"
+    assert "malformed gzip" in world.notes(W1)["reason"]
+    world.edge.delete("machineconfigs", "60-worker-half")
+    world.run(600)
+    assert world.notes(W1)["state"] == "Done"
+    assert world.fleet.machine(EDGE, W1).files == {"/etc/chrony.conf": b"pool"}

@@ -18,7 +18,7 @@ from gitops_mc.sandbox.faults import FOREVER, FaultBoard, FaultId
 from gitops_mc.sandbox.nodes.disruption import NONE, REBOOT, Disruption, disruption
 from gitops_mc.sandbox.nodes.machine import Machine, NodeEvent, What
 from gitops_mc.sandbox.operator.pools import CURRENT, DESIRED, REASON, STATE, NodeState, stamp
-from gitops_mc.sandbox.payload import PayloadError, decode_contents
+from gitops_mc.sandbox.payload import PayloadError, marked_entry
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 
@@ -116,7 +116,7 @@ class NodeDaemon:
 
     def _provision(self, now: datetime) -> None:
         """A node that joins boots with the config it is given."""
-        self._machine.write(self._rendered(self._to))
+        self._write(self._rendered(self._to))
         self._annotate({CURRENT: self._to, STATE: NodeState.DONE.value, REASON: ""})
         self._record(now, What.PROVISIONED)
 
@@ -171,13 +171,20 @@ class NodeDaemon:
             now = yield from self._drain(now)
         self._refuse_marked(now, desired, "after-drain")
         now = yield self._after(now, options.write)
-        self._machine.write(desired)
+        self._write(desired)
         self._record(now, What.WROTE, "; ".join(work.reasons))
         now = yield from self._act(now, work)
         self._uncordon(now)
         self._annotate({CURRENT: self._to, STATE: NodeState.DONE.value, REASON: ""})
         self._record(now, What.DONE)
         return now
+
+    def _write(self, rendered: JsonObject) -> None:
+        """Each config may be sound and the merge of them not: a compression over a source that has none."""
+        try:
+            self._machine.write(rendered)
+        except PayloadError as error:
+            raise _UpdateFailedError(f"failed to write files: {error}") from error
 
     def _flap(self, now: datetime) -> Waits:
         fault = self._faults.find(FaultId.DEGRADED_FLAP, self._cluster, now, node=self._node)
@@ -286,19 +293,3 @@ class NodeDaemon:
 
     def _record(self, now: datetime, what: What, detail: str = "") -> None:
         self._machine.record(NodeEvent(now, what, self._from, self._to, detail))
-
-
-def marked_entry(rendered: JsonObject, marker: str) -> str:
-    """The first file or unit of a rendered spec that contains a marker, or `""`."""
-    config = rendered.get("config") or {}
-    for file in (config.get("storage") or {}).get("files") or ():
-        try:
-            content = decode_contents(file.get("contents") or {})
-        except PayloadError:
-            continue
-        if marker.encode() in content:
-            return f"file {file['path']}"
-    for unit in (config.get("systemd") or {}).get("units") or ():
-        if marker in str(unit):
-            return f"unit {unit['name']}"
-    return ""
