@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
-from gitops_mc.app.ports import Response
+from gitops_mc.app.ports import JSON, Response
 
 MOST_BYTES = 3 * 1024 * 1024
 """Of a request body, as kube-apiserver limits it."""
@@ -22,6 +22,18 @@ def encode(value: Any) -> bytes:
 
 def ok(value: Any, status: int = 200) -> Response:
     return Response(status, encode(value), JSON_HEADERS)
+
+
+_TRUE = ("1", "t", "T", "true", "True", "TRUE")
+
+
+def readable(answer: Response, query: Sequence[tuple[str, str]]) -> Response:
+    """The answer on many lines, if the query asks for `pretty`."""
+    asked = next((value for key, value in query if key == "pretty"), "")
+    if asked not in _TRUE or not answer.headers.get("content-type", "").startswith(JSON):
+        return answer
+    body = json.dumps(json.loads(answer.body), indent=2, ensure_ascii=False).encode()
+    return Response(answer.status, body, answer.headers)
 
 
 @dataclass(frozen=True, slots=True)

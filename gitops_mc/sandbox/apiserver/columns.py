@@ -178,12 +178,7 @@ def sole(*columns: Column) -> tuple[Column, ...]:
 _LABEL = r".metadata.labels.cpaas\.io"
 
 MACHINE_CONFIG = sole(
-    printed(
-        "IgnitionVersion",
-        "string",
-        ".spec.config.ignition.version",
-        "The version of the Ignition format that the config is written in.",
-    ),
+    printed("IgnitionVersion", "string", ".spec.config.ignition.version"),
     printed("Age", "date", AGE_PATH),
 )
 MACHINE_CONFIG_POOL = sole(

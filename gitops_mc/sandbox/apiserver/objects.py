@@ -38,7 +38,14 @@ def new_object(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
     metadata["creationTimestamp"] = writing.stamp
     if resource.generation is not Generation.NEVER:
         metadata["generation"] = 1
+    if resource.id == "namespaces":
+        metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": target.name}
     return _ordered(obj, metadata)
+
+
+def active(resource: Resource, obj: dict[str, Any]) -> dict[str, Any]:
+    """With what a server adds to a new namespace on its own, so that nobody owns it."""
+    return {**obj, "status": {"phase": "Active"}} if resource.id == "namespaces" else obj
 
 
 def _uid(seed: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gitops_mc.app.ports import Request
+from gitops_mc.app.ports import JSON, Request
 from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
 
@@ -90,7 +90,9 @@ def _may_be_emptied(target: Target) -> bool:
 
 
 def object_in(request: Request) -> dict[str, Any]:
-    """The body as one JSON object."""
+    """The body as one JSON object. Raises 415 for another format."""
+    if request.content_type != JSON and request.content_type.partition(";")[0].strip() != JSON:
+        raise unsupported_media_type(JSON)
     found = decoded(request.body)
     if not isinstance(found, dict):
         raise bad_request("the request body is not an object")
@@ -108,10 +110,9 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is not a number in JSON")
 
 
-def unsupported_media_type() -> StatusError:
+def unsupported_media_type(*accepted: str) -> StatusError:
     return StatusError(
         415,
         "UnsupportedMediaType",
-        "the body of the request was in an unknown format - accepted media types include: "
-        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+        f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}",
     )

@@ -15,6 +15,7 @@ from gitops_mc.sandbox.apiserver.answers import (
     JSON_HEADERS,
     StatusError,
     ok,
+    readable,
     unauthorized,
 )
 from gitops_mc.sandbox.apiserver.requests import BY_ID, Target, target_of, verb_of
@@ -108,10 +109,10 @@ class ApiServer:
             try:
                 found = self._dispatch(request)
             except StatusError as error:
-                return error.response()
+                found = error.response()
             if isinstance(found, Watch):
                 return Response(200, b"".join(found.poll()), JSON_HEADERS)
-            return found
+            return readable(found, request.query) if request.query else found
 
     def open_watch(self, request: Request) -> Response | Watch:
         """A Watch for a request that asks for one, otherwise, or when it is refused, the response."""

@@ -25,7 +25,7 @@ from gitops_mc.sandbox.apiserver.field_validation import (
     with_warnings,
 )
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
-from gitops_mc.sandbox.apiserver.objects import changed_object, new_object, suffix
+from gitops_mc.sandbox.apiserver.objects import active, changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish
 from gitops_mc.sandbox.apiserver.reads import not_found
@@ -84,7 +84,7 @@ def _create(writing: Writing) -> Response:
         raise _already_exists(named)
     obj = _checked_new(named, body)
     owners = managed.after_create(obj, writing.resource.schema, managed.read(obj), writing.actor())
-    return finish(named, None, obj, owners, "create")
+    return finish(named, None, active(writing.resource, obj), owners, "create")
 
 
 def _already_exists(writing: Writing) -> StatusError:
@@ -167,7 +167,8 @@ def _patch(writing: Writing) -> Response:
     if content_type == APPLY_PATCH:
         return _apply(writing)
     if content_type not in _PATCHES or (content_type == STRATEGIC_PATCH and not writing.resource.built_in):
-        raise unsupported_media_type()
+        known = [p for p in (*_PATCHES, APPLY_PATCH) if p != STRATEGIC_PATCH or writing.resource.built_in]
+        raise unsupported_media_type(*known)
     patch = decoded(writing.request.body)
     live = _existing(writing)
     body = _PATCHES[content_type](live.obj, patch, writing.resource.schema)
@@ -179,8 +180,8 @@ def _patch(writing: Writing) -> Response:
 
 
 _PATCHES: Mapping[str, Callable[[Any, Any, Schema], Any]] = {
-    MERGE_PATCH: lambda target, patch, _: merge_patch(target, patch),
     JSON_PATCH: lambda target, patch, _: json_patch(target, patch),
+    MERGE_PATCH: lambda target, patch, _: merge_patch(target, patch),
     STRATEGIC_PATCH: strategic_patch,
 }
 
@@ -222,7 +223,7 @@ def _create_by_apply(writing: Writing, body: dict[str, Any]) -> Response:
     obj = _checked_new(writing, body)
     ignored = applying.ignored(resource, "")
     owners = applying.after_first_apply(body, resource.schema, writing.actor(), ignored)
-    return finish(writing, None, obj, owners, "apply")
+    return finish(writing, None, active(resource, obj), owners, "apply")
 
 
 _HANDLERS: Mapping[str, Callable[[Writing], Response]] = {
