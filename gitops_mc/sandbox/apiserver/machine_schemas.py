@@ -26,6 +26,7 @@ from gitops_mc.sandbox.apiserver.schema import (
     list_map,
     list_of,
     struct,
+    told,
 )
 
 _UNIT_SUFFIX = re.compile(
@@ -103,10 +104,14 @@ CONDITION = struct(
 MACHINE_CONFIGURATION = custom(
     "spec",
     spec=struct(
-        defaultNodeDisruptionPolicySpecAction=struct(
-            "files units", files=_actions(_SPEC_ACTIONS), units=_actions(_SPEC_ACTIONS)
+        defaultNodeDisruptionPolicySpecAction=told(
+            "What a change of a file or unit does to a node where no entry of nodeDisruptionPolicy fits.",
+            struct("files units", files=_actions(_SPEC_ACTIONS), units=_actions(_SPEC_ACTIONS)),
         ),
-        nodeDisruptionPolicy=_policy(_SPEC_ACTIONS, 50),
+        nodeDisruptionPolicy=told(
+            "What a change does to a node, by file path, by unit name, and for SSH keys.",
+            _policy(_SPEC_ACTIONS, 50),
+        ),
     ),
     status=struct(
         conditions=list_map("type", CONDITION),
@@ -116,7 +121,15 @@ MACHINE_CONFIGURATION = custom(
 )
 
 MACHINE_CONFIG = custom(
-    spec=struct(config=FREE, kernelArguments=Schema(type="array", items=STRING, nullable=True)),
+    spec=struct(
+        config=told("An Ignition config, version 3.4.0.", FREE),
+        kernelArguments=Schema(
+            type="array",
+            items=STRING,
+            nullable=True,
+            description="Arguments added to the kernel's command line.",
+        ),
+    ),
 )
 
 _SELECTOR = atomic_struct(
@@ -163,11 +176,19 @@ _SYNCHRONIZER = checked(
 MACHINE_CONFIG_POOL = custom(
     "spec",
     spec=struct(
-        configuration=_RENDERED,
-        machineConfigSelector=_SELECTOR,
-        maxUnavailable=NUMBER_OR_PERCENT,
-        nodeSelector=_SELECTOR,
-        paused=BOOLEAN,
+        configuration=told(
+            "The rendered config that the pool's nodes are to have; the operator sets it.", _RENDERED
+        ),
+        machineConfigSelector=told(
+            "Which MachineConfigs are merged for this pool, by their labels.", _SELECTOR
+        ),
+        maxUnavailable=told(
+            "How many nodes, or what percentage of them, may be unavailable at once while the pool updates; "
+            "1 if it is not set.",
+            NUMBER_OR_PERCENT,
+        ),
+        nodeSelector=told("Which nodes are in the pool, by their labels.", _SELECTOR),
+        paused=told("While true, no node of the pool is given another config.", BOOLEAN),
     ),
     status=struct(
         conditions=list_of(
@@ -179,13 +200,13 @@ MACHINE_CONFIG_POOL = custom(
                 lastTransitionTime=Schema(type="string", nullable=True),
             )
         ),
-        configuration=_RENDERED,
+        configuration=told("The rendered config that all nodes of the pool have.", _RENDERED),
         poolSynchronizersStatus=list_map("poolSynchronizerType", _SYNCHRONIZER),
-        degradedMachineCount=INTEGER,
-        machineCount=INTEGER,
-        observedGeneration=INTEGER,
-        readyMachineCount=INTEGER,
-        unavailableMachineCount=INTEGER,
-        updatedMachineCount=INTEGER,
+        degradedMachineCount=told("Nodes whose update has failed.", INTEGER),
+        machineCount=told("Nodes in the pool.", INTEGER),
+        observedGeneration=told("The generation that this status is about.", INTEGER),
+        readyMachineCount=told("Nodes that are updated and ready.", INTEGER),
+        unavailableMachineCount=told("Nodes that cannot be used, for whatever reason.", INTEGER),
+        updatedMachineCount=told("Nodes that have the config.", INTEGER),
     ),
 )

@@ -96,9 +96,13 @@ _DESCRIPTORS = list_of(
         **{"x-descriptors": _STRINGS},
     )
 )
+_QUANTITY = Schema(
+    type="int-or-string",
+    pattern=r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+)
 _RESOURCES = struct(
-    limits=Schema(type="object", values=Schema(type="int-or-string")),
-    requests=Schema(type="object", values=Schema(type="int-or-string")),
+    limits=Schema(type="object", values=_QUANTITY),
+    requests=Schema(type="object", values=_QUANTITY),
 )
 _SIZE = struct(
     "components description name size",

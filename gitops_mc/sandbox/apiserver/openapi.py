@@ -73,7 +73,7 @@ def shape(schema: Schema) -> Json:
     if schema.fields:
         found["properties"] = {name: _member(child) for name, child in schema.fields.items()}
     if schema.required:
-        found["required"] = sorted(schema.required)
+        found["required"] = list(schema.required)
     if schema.values is not None:
         found["additionalProperties"] = shape(schema.values)
     if schema.open:
@@ -105,10 +105,11 @@ def _member(schema: Schema) -> Json:
 
 
 def _list(schema: Schema) -> Json:
+    """A list that says nothing of its kind is atomic."""
     found: Json = {"items": shape(schema.items) if schema.items is not None else {}}
     if schema.keys:
         return found | {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(schema.keys)}
-    return found | {"x-kubernetes-list-type": "set" if schema.is_set else "atomic"}
+    return found | {"x-kubernetes-list-type": "set"} if schema.is_set else found
 
 
 def _schemas(resource: Resource) -> Json:

@@ -162,7 +162,7 @@ def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
             f'Invalid value: "{value}": {path} in body should be at least {schema.min_length} chars long'
         )
         yield Cause("FieldValueInvalid", path, message)
-    if schema.pattern is not None and _mismatch(schema.pattern, value):
+    if schema.pattern is not None and isinstance(value, str) and _mismatch(schema.pattern, value):
         message = f"Invalid value: {json.dumps(value)}: {path} in body should match '{schema.pattern}'"
         yield Cause("FieldValueInvalid", path, message)
     if schema.minimum is not None and value < schema.minimum:
