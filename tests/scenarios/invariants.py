@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gitops_mc.core.model import FLEET_LABEL, Kind, labels_of, matches_selector
 from gitops_mc.core.policy import Count
@@ -14,7 +14,7 @@ from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Halted, Hold
 from gitops_mc.core.rollout.waves import lines
 from gitops_mc.sandbox.nodes.machine import NodeEvent
-from tests.scenarios.drawn import MARKER
+from tests.scenarios.repository import MARKER
 from tests.scenarios.simulation import OurWrite, Simulation
 from tests.scenarios.witness import Standing
 
@@ -74,15 +74,23 @@ class Checks:
         """Pool by pool, at each look: why it was not settled, or empty."""
         standing = Standing(self.servers[cluster], self.orders[cluster])
         found: list[dict[str, str]] = []
-        last = -1
+        last: object = None
         for read in self.s.reads[cluster]:
-            if read.seq == last:
+            excused = self._excused(cluster, read.at)
+            if (read.seq, excused) == last and not any(found[-1].values()):
                 found.append(found[-1])
                 continue
             standing.forward(read.seq)
-            last = read.seq
-            found.append({p: standing.unsettled(p) for p in standing.of("machineconfigpools")})
+            last = (read.seq, excused)
+            found.append(
+                {p: standing.unsettled(p, read.at, excused) for p in standing.of("machineconfigpools")}
+            )
         return found
+
+    def _excused(self, cluster: str, at: datetime) -> frozenset[str]:
+        return frozenset(
+            node for name, node, since, until in self.s.excused if name == cluster and since <= at < until
+        )
 
     def touches_only_settled_pools(self, cluster: str) -> None:
         """2. But for the rest of a step that was begun, and for newer content where ours is what unsettled the pool."""
@@ -142,7 +150,7 @@ class Checks:
         for one in self.by_cluster[cluster]:
             if one.read < 0 or not reads[one.read].answered:
                 self.fail(f"3: {_told(one)} was decided without knowing the cluster")
-            if one.write.verb == "delete" and self.s.looks[one.look].at - reads[one.read].at > timedelta(
+            if one.write.verb == "delete" and self.s.times[one.look] - reads[one.read].at > timedelta(
                 seconds=90
             ):
                 self.fail(f"3: {_told(one)} was decided on facts of {reads[one.read].at:%H:%M:%S}")
@@ -243,7 +251,9 @@ class Checks:
         tolerated = rollout.max_failures.of(total) + rollout.max_unreachable.of(total)
         desired = {c.name: c for c in head.clusters}
         earlier = [n for line in ordered[:position] for n in line.members if not desired[n].blocked]
-        behind = [n for n in earlier if not self._stood(n, one, head)]
+        memory = self.s.looks[one.look].memory
+        left_out = {n for n in earlier if memory.cluster(n).skipped == desired[n].content}
+        behind = [n for n in earlier if n not in left_out and not self._stood(n, one, head)]
         if len(behind) > tolerated:
             self.fail(f"1: {_told(one)} although {', '.join(behind)} of earlier waves are not done")
         places: Count = ordered[position].wave.max_concurrent
@@ -254,7 +264,7 @@ class Checks:
 
     def _looks_before(self, cluster: str, one: OurWrite) -> Iterator[int]:
         """Indices of the looks at a cluster that the decision for a write may rest on, newest first."""
-        decided = self.s.looks[one.look].at
+        decided = self.s.times[one.look]
         for i in range(self.s.known[one.look][cluster], -1, -1):
             yield i
             if decided - self.s.reads[cluster][i].at > LATELY:
@@ -352,9 +362,9 @@ class Checks:
             return
         last = self.known_at(number, name)
         if lacking := self._lacks(name, self.s.reads[name][last].seq, head):
-            self.fail(f"3: {name} passed at {look.at:%H:%M:%S} without {', '.join(lacking)}")
+            self.fail(f"3: {name} passed at {self.s.times[number]:%H:%M:%S} without {', '.join(lacking)}")
         if sick := self._sick(name, last, head):
-            self.fail(f"3: {name} passed at {look.at:%H:%M:%S} with unsettled pools {sick}")
+            self.fail(f"3: {name} passed at {self.s.times[number]:%H:%M:%S} with unsettled pools {sick}")
 
     def known_at(self, number: int, name: str) -> int:
         last = self.s.known[number][name]

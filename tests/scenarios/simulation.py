@@ -12,12 +12,16 @@ from gitops_mc.app.executor import Executor, Look, Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of
+from gitops_mc.core.rollout.acts import By, Changed, excuse, moment, release_all, skip
 from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
+from tests.scenarios.commits import Push
 from tests.scenarios.crashes import Counted, Killed
-from tests.scenarios.drawn import MARKER, TROUBLED, Deed, HandAct, Kill, Script
+from tests.scenarios.drawn import TROUBLED, Approval, Aside, Deed, Event, HandAct, Kill, Script
+from tests.scenarios.repository import MARKER
 from tests.scenarios.rollout_world import RolloutWorld
 
 POOLS = "/machineconfigpools"
@@ -85,10 +89,16 @@ class Simulation:
     reads: dict[str, list[Read]] = field(default_factory=lambda: defaultdict(list))
     ours: list[OurWrite] = field(default_factory=list)
     looks: list[Look] = field(default_factory=list)
+    times: list[datetime] = field(default_factory=list)
+    """When each pass was, on the clock of the world; `Look.at` is the one of the machine we run on."""
     heads: list[Fleet] = field(default_factory=list)
     """What Git said at each pass."""
     known: list[dict[str, int]] = field(default_factory=list)
     """At each pass, the index of the last look at each cluster; -1: none."""
+    pardons: list[datetime] = field(default_factory=list)
+    """When a human let content that had failed in again, or everybody forgot that it had."""
+    excused: list[tuple[str, str, datetime, datetime]] = field(default_factory=list)
+    """Cluster, node, from when and until when."""
     outlook: Outlook | None = None
     settled: bool = True
     """Whether it came to an end by itself within the limit."""
@@ -96,7 +106,11 @@ class Simulation:
     def __post_init__(self) -> None:
         script = self.script
         world = RolloutWorld(
-            spec=script.spec, files=dict(script.pushes[0].files), faults=FaultBoard(), seed=script.seed
+            spec=script.spec,
+            files=dict(script.pushes[0].files),
+            faults=FaultBoard(),
+            seed=script.seed,
+            order=script.order,
         )
         self.world = world
         self._seen = {name: len(s.writes) for name, s in world.fleet.servers.items()}
@@ -108,6 +122,9 @@ class Simulation:
         world.clock.wait_for(120)
         self.start = world.clock.now()
         self._plan_events()
+        self._names = frozenset(c.name for c in script.spec.clusters)
+        self._approved = self._names if script.approval is Approval.GIVEN else frozenset()
+        self._desk: list[Event] = []
         self._kills = list(script.kills)
         self._quiet = 0
 
@@ -119,11 +136,14 @@ class Simulation:
             self._at(push.at, partial(self._push, number, dict(push.files)))
         for act in script.hands:
             self._at(act.at, partial(self._do, act))
+        for event in script.events:
+            self._at(event.at, partial(self._aside, event))
         for t in script.troubles:
             world.faults.set(
                 t.kind, cluster=t.cluster, start=self._time(t.at), end=self._time(t.end), **dict(t.parameters)
             )
-        times = [*(p.at for p in script.pushes), *(a.at for a in script.hands)]
+        happenings: list[Push | HandAct | Event] = [*script.pushes, *script.hands, *script.events]
+        times = [x.at for x in happenings]
         times += [x for t in script.troubles for x in (t.at, t.end)]
         self._events = sorted(self._time(x) for x in times)
         self.calm = max(self._time(TROUBLED.total_seconds()), self._events[-1])
@@ -137,6 +157,52 @@ class Simulation:
     def _push(self, number: int, files: dict[str, str]) -> None:
         self.world.files = files
         self._head = self.world.git(str(number))
+        if self.script.approval is Approval.ASKED:
+            self._approved = frozenset()
+
+    def _aside(self, event: Event) -> None:
+        match event.what:
+            case Aside.FORCE_PUSH:
+                self.world.past = {(c.name, c.content): c for c in self._head.clusters}
+            case Aside.CLOCK:
+                jump = timedelta(seconds=event.seconds)
+                self.world.watch.shift += jump
+                self.excused = [(c, node, since, until - jump) for c, node, since, until in self.excused]
+            case _:  # what is done to the state file, or asked for on the command line: between two processes
+                self._desk.append(event)
+
+    def _at_the_desk(self) -> None:
+        """What humans do while no process of ours runs."""
+        for event in self._desk:
+            now = self.world.clock.now()
+            match event.what:
+                case Aside.APPROVE:
+                    self._approved = self._names | {w.name for w in self._head.policy.rollout.waves or ()}
+                    self.pardons.append(now)
+                case Aside.MEMORY_LOST:
+                    self.world.store.state = None
+                    self._approved = frozenset()
+                    self.pardons.append(now)
+                case _:
+                    self._act(event, now)
+        self._desk.clear()
+
+    def _act(self, event: Event, now: datetime) -> None:
+        memory = self.world.executor().memory()
+        by = By("somebody", moment(memory, self.world.watch.now()), "drawn")
+        match event.what:
+            case Aside.RELEASE:
+                result = release_all(memory, by)
+                self.pardons.append(now)
+            case Aside.SKIP:
+                content = next(c.content for c in self._head.clusters if c.name == event.cluster)
+                result = skip(memory, event.cluster, content, by)
+            case _:
+                until = timedelta(seconds=event.seconds)
+                result = excuse(memory, event.cluster, event.subject, by.at + until, by)
+                self.excused.append((event.cluster, event.subject, now, now + until))
+        if isinstance(result, Changed):
+            self.world.store.save(to_json(result.memory))
 
     def _do(self, act: HandAct) -> None:
         person = self.world.fleet.person(act.cluster)
@@ -173,6 +239,9 @@ class Simulation:
                 assert kill is not None
                 self.world.clock.wait_for(kill.away)
                 continue
+            if self._desk:
+                self._at_the_desk()
+                continue
             now = self.world.clock.now()
             if now >= deadline:
                 self.settled = isinstance(self.outlook, Done | Hold | Halted)
@@ -191,20 +260,17 @@ class Simulation:
         return Recorder(counted, self)
 
     def _process(self, executor: Executor, deadline: datetime) -> Outlook:
-        """One process, over as many commits as come while it runs."""
-        names = frozenset(c.name for c in self.script.spec.clusters)
+        """One process, over as many commits as come while it runs, until somebody sits down at the desk."""
         while True:
             head = self._head
             executor.pace = FAST
             self._quiet = 0
-            for look in executor.rollout(head, Acts(approved=names)):
-                self.looks.append(look)
-                self.heads.append(head)
-                self.known.append({name: len(self.reads[name]) - 1 for name in names})
-                outlook = look.decision.outlook
-                if self._head is not head and look.at < deadline:
+            for look in executor.rollout(head, Acts(approved=self._approved)):
+                self._note_look(look, head)
+                outlook, over = look.decision.outlook, self.times[-1] >= deadline
+                if self._head is not head and not over and not self._desk:
                     break
-                if isinstance(outlook, Done | Hold | Halted) or look.at >= deadline:
+                if isinstance(outlook, Done | Hold | Halted) or over or self._desk:
                     return outlook
                 self._quiet = 0 if look.decision.moves else self._quiet + 1
                 executor.pace = FAST if self._quiet < PATIENCE else SLOW
@@ -213,13 +279,16 @@ class Simulation:
         """A fresh process looks at the same world for a while, and is left."""
         self.world.wrap = lambda transport: Recorder(transport, self)
         executor = self.world.executor()
-        names = frozenset(c.name for c in self.script.spec.clusters)
-        for number, look in enumerate(executor.rollout(self._head, Acts(approved=names))):
-            self.looks.append(look)
-            self.heads.append(self._head)
-            self.known.append({name: len(self.reads[name]) - 1 for name in names})
+        for number, look in enumerate(executor.rollout(self._head, Acts(approved=self._approved))):
+            self._note_look(look, self._head)
             if number == passes:
                 return
+
+    def _note_look(self, look: Look, head: Fleet) -> None:
+        self.looks.append(look)
+        self.times.append(self.world.clock.now())
+        self.heads.append(head)
+        self.known.append({name: len(self.reads[name]) - 1 for name in self._names})
 
     def state(self) -> dict[str, JsonObject]:
         """What stands in the clusters, without what servers and operators make."""
@@ -265,6 +334,10 @@ class Simulation:
         ]
         happened = [(self._time(p.at), f"commit {n}: {p.note}") for n, p in enumerate(s.pushes)]
         happened += [(self._time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in s.hands]
+        happened += [
+            (self._time(e.at), f"{e.what} {e.cluster} {e.subject} {e.seconds or ''}".rstrip())
+            for e in s.events
+        ]
         for t in s.troubles:
             told = f"{t.kind} on {t.cluster} {dict(t.parameters)}"
             happened += [(self._time(t.at), told), (self._time(t.end), f"end of {told}")]

@@ -6,15 +6,19 @@ Written apart from the product's gates: from the nodes and the rendered config u
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 
 from gitops_mc.core.model import JsonObject, annotations_of, labels_of, matches_selector, name_of
 from gitops_mc.sandbox.apiserver import AcceptedWrite
+from gitops_mc.sandbox.operator.components import CONTROLLER, RENDER_ANNOTATION, own_spec
 from gitops_mc.sandbox.operator.merging import MergeOrder, merge_specs, ordered
 from gitops_mc.sandbox.operator.pools import NodeView, assign, view
 from gitops_mc.sandbox.operator.rendering import selected
 
 BRACKET = "gitops-mc.io/bracket"
 Objects = Mapping[str, JsonObject]
+REPORTED = timedelta(seconds=10)
+"""From what is done to a node by hand until the operator counts it."""
 
 
 class Standing:
@@ -26,6 +30,7 @@ class Standing:
         self._seq = 0
         self._objects: dict[str, dict[str, JsonObject]] = {}
         self._merged: dict[tuple[str, ...], JsonObject] = {}
+        self._by_hand: dict[str, datetime] = {}
 
     def forward(self, seq: int) -> None:
         """To just after the write `seq`. Never backwards."""
@@ -36,6 +41,8 @@ class Standing:
                 kind.pop(write.name, None)
             else:
                 kind[write.name] = write.after
+            if write.resource.startswith("nodes") and write.manager.startswith("kubectl"):
+                self._by_hand[write.name] = write.time
         self._seq = seq
 
     def of(self, resource: str) -> Objects:
@@ -47,8 +54,10 @@ class Standing:
     def nodes(self) -> list[NodeView]:
         return [view(n) for n in self.of("nodes").values()]
 
-    def unsettled(self, pool: str) -> str:
-        """Why a pool is not settled, or empty."""
+    def unsettled(self, pool: str, at: datetime, excused: frozenset[str] = frozenset()) -> str:
+        """Why a pool is not settled, or empty. Where a human has excused a node of it, its counts and conditions say
+        nothing, and the others are looked at one by one. A cordon of this moment is in no pool's status yet.
+        """
         body = self.of("machineconfigpools")[pool]
         spec, status = body["spec"], body.get("status") or {}
         name = (spec.get("configuration") or {}).get("name", "")
@@ -61,20 +70,33 @@ class Standing:
             return f"{name} is not the merge of the live configs"
         if status.get("observedGeneration", 0) < body["metadata"]["generation"]:
             return "the operator has not seen it"
+        members = assign(self.nodes(), self.of("machineconfigpools").values()).by_pool[pool]
         conditions = {c["type"]: c["status"] for c in status.get("conditions") or ()}
+        if excused & {n.name for n in members}:
+            conditions = {"Updated": "True", "RenderDegraded": conditions.get("RenderDegraded", "False")}
         if conditions.get("Updated") != "True" or "True" in {
             v for k, v in conditions.items() if k.endswith("Degraded")
         }:
             return f"conditions {conditions}"
-        members = assign(self.nodes(), self.of("machineconfigpools").values()).by_pool[pool]
-        late = [n.name for n in members if not (n.updated_to(name) and n.available)]
+        others = [n for n in members if n.name not in excused and not self._fresh(n.name, at)]
+        late = [n.name for n in others if not (n.updated_to(name) and n.available)]
         return f"nodes {', '.join(late)}" if late else ""
+
+    def _fresh(self, node: str, at: datetime) -> bool:
+        return node in self._by_hand and at - self._by_hand[node] <= REPORTED
 
     def _merge(self, pool: JsonObject) -> JsonObject:
         sources = selected(pool, self.configs())
-        key = (name_of(pool), *(f"{name_of(c)}@{c['metadata']['resourceVersion']}" for c in sources))
+        added = annotations_of(self.of("deployments").get(CONTROLLER, {})).get(RENDER_ANNOTATION, "")
+        key = (
+            name_of(pool),
+            added,
+            *(f"{name_of(c)}@{c['metadata']['resourceVersion']}" for c in sources),
+        )
         if key not in self._merged:
-            self._merged[key] = merge_specs(c.get("spec") or {} for c in ordered(sources, self._order))
+            specs = [own_spec(added)] if added else []
+            specs += [c.get("spec") or {} for c in ordered(sources, self._order)]
+            self._merged[key] = merge_specs(specs)
         return self._merged[key]
 
     def touched(self, write: AcceptedWrite) -> set[str]:
