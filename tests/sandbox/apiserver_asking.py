@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gitops_mc.app.ports import JSON, MERGE_PATCH, Request, Response
-from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer, Watch
 
 CONFIGS = "/apis/machineconfiguration.alauda.io/v1alpha1/machineconfigs"
 NODES = "/api/v1/nodes"
@@ -46,7 +46,7 @@ class Asking:
 
     def send(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, dict[str, Any]]:
         answer: Response = self.server.handle(self.request(method, path, body, **more))
-        return answer.status, json.loads(answer.body) if answer.headers["content-type"] == JSON else {}
+        return answer.status, json.loads(answer.body) if answer.headers["content-type"].startswith(JSON) else {}
 
     def ok(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
         status, found = self.send(method, path, body, **more)
@@ -60,6 +60,14 @@ class Asking:
 
     def merge(self, path: str, patch: Any, **query: Any) -> dict[str, Any]:
         return self.ok("PATCH", path, patch, content_type=MERGE_PATCH, query=query)
+
+    def events(self, path: str, accept: str = JSON, **query: Any) -> list[dict[str, Any]]:
+        """What a watch begins with."""
+        watch = self.server.open_watch(
+            self.request("GET", path, accept=accept, query={"watch": "true", **query})
+        )
+        assert isinstance(watch, Watch), watch.body
+        return [json.loads(line) for line in watch.poll()]
 
     def names(self, path: str, **query: Any) -> list[str]:
         return [item["metadata"]["name"] for item in self.ok("GET", path, query=query, accept=JSON)["items"]]
