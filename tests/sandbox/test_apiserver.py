@@ -247,13 +247,16 @@ def test_ownership_can_be_reset_and_is_then_nobodys_until_somebody_applies() -> 
     assert [e["manager"] for e in found["metadata"]["managedFields"]] == ["gitops-mc", "before-first-apply"]
 
 
-def test_a_map_of_which_the_last_applied_key_goes_stays_behind_empty() -> None:
+def test_a_map_of_which_the_last_applied_key_goes_is_null_and_refused_where_none_may_be() -> None:
     asking = Asking()
     body = obj(MACHINE, "MachineConfig", "a")
     apply: dict[str, Any] = {"content_type": APPLY_PATCH, "query": {"fieldManager": "gitops-mc"}}
     asking.ok("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {"x": {"y": 1}}}}, **apply)
-    left = asking.ok("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {}}}, **apply)
-    assert left["spec"] == {"config": {}}
+    left = asking.ok("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {"x": {}}}}, **apply)
+    assert left["spec"] == {"config": {"x": None}}
+    status, refused = asking.send("PATCH", f"{CONFIGS}/a", body | {"spec": {"config": {}}}, **apply)
+    assert status == 422
+    assert [c["field"] for c in refused["details"]["causes"]] == ["spec.config"]
 
 
 def test_an_apply_that_says_nothing_owns_nothing() -> None:

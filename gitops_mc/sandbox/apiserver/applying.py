@@ -118,10 +118,10 @@ def _fields(managers: Managers) -> dict[ManagerKey, Node]:
 
 
 def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
-    """The merged fields back in an object with the live one's identity. Empty metadata and nulls are dropped."""
+    """The merged fields back in an object with the live one's identity. Empty metadata is dropped."""
     metadata = {k: v for k, v in live["metadata"].items() if k not in OWNABLE_METADATA}
     metadata |= {k: v for k, v in (merged.get("metadata") or {}).items() if v}
-    rest = {k: v for k, v in merged.items() if k != "metadata" and v is not None}
+    rest = {k: v for k, v in merged.items() if k != "metadata"}
     return {"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata} | rest
 
 
@@ -136,8 +136,8 @@ def _pruned(merged: dict[str, Any], managers: Managers, last: Node, schema: Sche
     pruned = remove(merged, difference(everything, kept), schema)
     left = with_named_members(field_set(pruned, schema), schema)
     dropped = intersection(difference(everything, left), with_named_members(last, schema))
-    found: dict[str, Any] = remove(merged, dropped, schema)
-    return found
+    found: dict[str, Any] | None = remove(merged, dropped, schema)
+    return found or {}
 
 
 def _refuse_conflicts(managers: Managers, me: ManagerKey, taken: Node) -> None:

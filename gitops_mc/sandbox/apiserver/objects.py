@@ -27,9 +27,7 @@ def new_object(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
     obj = body
     if resource.has_status and not resource.built_in:
         obj = with_member(obj, "status", None)
-    metadata = {
-        k: v for k, v in (obj.get("metadata") or {}).items() if k not in SERVER_MADE and v is not None
-    }
+    metadata = _sent_metadata(obj)
     metadata["name"] = target.name
     if target.namespace:
         metadata["namespace"] = target.namespace
@@ -66,8 +64,7 @@ def changed_object(writing: Writing, old: dict[str, Any], new: dict[str, Any]) -
         return with_member(old, "status", new.get("status"))
     if resource.has_status:
         new = with_member(new, "status", old.get("status"))
-    sent = new.get("metadata") or {}
-    metadata = {k: v for k, v in sent.items() if k not in SERVER_MADE and v is not None}
+    metadata = _sent_metadata(new)
     metadata |= {key: before[key] for key in SERVER_MADE if key in before}
     metadata["name"] = before["name"]
     if "namespace" in before:
@@ -75,6 +72,12 @@ def changed_object(writing: Writing, old: dict[str, Any], new: dict[str, Any]) -
     if _generation_moves(resource, old, new):
         metadata["generation"] = before.get("generation", 0) + 1
     return _ordered(new, metadata)
+
+
+def _sent_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+    """What the sender has to say in metadata. Members without content are as good as left out."""
+    sent = obj.get("metadata") or {}
+    return {k: v for k, v in sent.items() if k not in SERVER_MADE and v not in (None, "", {}, [])}
 
 
 def _ordered(obj: dict[str, Any], metadata: dict[str, Any]) -> dict[str, Any]:

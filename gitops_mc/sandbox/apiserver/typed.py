@@ -155,6 +155,8 @@ def compare(left: Any, right: Any, schema: Schema) -> Changes:
         fields = _everything(right if left is MISSING else left, schema)
         return (fields, {}, {}) if left is MISSING else ({}, {}, fields)
     before, after = _shape(left, schema), _shape(right, schema)
+    if (left is None and after == "map") or (right is None and before == "map"):
+        before = after = "map"  # a null is a map without members, also where nothing is declared
     if before != after:
         return _compare_across(left, right, schema)
     if after == "leaf" or (not left and not right):
@@ -210,13 +212,16 @@ def _keys(left: dict[str, Any], right: dict[str, Any]) -> Iterable[str]:
 
 
 def remove(value: Any, fields: Node, schema: Schema) -> Any:
-    """`value` without the members of `fields`, which lie below it. A container stays, though it may be empty now."""
+    """`value` without the members of `fields`, which lie below it. A container that has nothing left is None.
+
+    Servers of Kubernetes 1.36.0 to 1.36.2 leave it empty (structured-merge-diff 6.3.2); those before and after do not.
+    """
     shape = _shape(value, schema)
     if shape == "map" and isinstance(value, dict):
-        return _remove_from_map(value, fields, schema)
+        return _remove_from_map(value, fields, schema) or None
     if shape == "list" and isinstance(value, list):
-        return _remove_from_list(value, fields, schema)
-    return type(value)() if isinstance(value, dict | list) else value
+        return _remove_from_list(value, fields, schema) or None
+    return None if isinstance(value, dict | list) else value
 
 
 def _remove_from_list(value: list[Any], fields: Node, schema: Schema) -> list[Any]:
