@@ -16,7 +16,8 @@ from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
 from gitops_mc.bootstrap import demo_stage, example_files
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
-from gitops_mc.core.render.lines import Line, Tone, count
+from gitops_mc.core.model import count
+from gitops_mc.core.render.lines import Line, Tone
 
 SPEED = 80.0
 

@@ -12,8 +12,8 @@ from gitops_mc.bootstrap import open_repository
 from gitops_mc.cli import options
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_PROBLEMS, UsageError
-from gitops_mc.core.model import JsonObject, Severity
-from gitops_mc.core.render.lines import Line, Tone, count
+from gitops_mc.core.model import JsonObject, Severity, count
+from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.render.objects import desired_objects
 from gitops_mc.core.render.problems import problems_text
 from gitops_mc.core.render.yaml_text import yaml_documents

@@ -15,7 +15,8 @@ from gitops_mc.bootstrap import Sandbox, start_sandbox
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, UsageError
-from gitops_mc.core.render.lines import Line, Tone, count
+from gitops_mc.core.model import count
+from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.sandbox.faults import FAULTS
 from gitops_mc.sandbox.options import SandboxOptions
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from gitops_mc.core.model.counting import count
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -54,7 +56,7 @@ class InputProblemsError(GitopsMcError):
     exit_code = EXIT_PROBLEMS
 
     def __init__(self, problems: Sequence[Problem]) -> None:
-        super().__init__(f"{len(problems)} problem(s) in the repository")
+        super().__init__(f"{count(len(problems), 'problem')} in the repository")
         self.problems = tuple(problems)
 
 

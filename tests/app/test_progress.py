@@ -97,7 +97,7 @@ def test_the_screen_shows_what_moves_and_fits_the_rows_there_are() -> None:
     rolling = next(s for s in shown if "1 unavailable" in text_of(s))
     assert [line.text for line in rolling][:3] == [
         "wave canary: open, 0 of 1 passed",
-        "  edge-1: in flight pools:worker",
+        "  edge-1: in flight, at pool worker",
         "      pool worker: 0 of 2 nodes updated, 1 unavailable",
     ]
     assert [line.text for line in shown[-1]] == [

@@ -32,7 +32,7 @@ from tests.core.gate_worlds import BASE, CHRONY, NOW, cluster, node, pool, rende
 from tests.core.machine_configs import file, machine_config
 
 POLICY = PoolGatePolicy()
-SETTLED = Settled("edge-01", "worker", "pool worker of edge-01: 3 machine(s)", "p/n", 1)
+SETTLED = Settled("edge-01", "worker", "pool worker of edge-01: 3 machines", "p/n", 1)
 UNREAD = PoolNotKnown("edge-01", "worker", "pool worker of edge-01: HTTP 503")
 UNSETTLED = Unsettled(
     cluster="edge-01",

@@ -135,7 +135,7 @@ def test_a_skip_is_bound_to_the_content_and_can_be_undone() -> None:
 def test_a_skip_says_what_stays_open() -> None:
     open_step = replace(failed("pool:worker"), step=StepIntent(BAD, "pools:worker", ("worker",), NOW))
     said = " ".join(changed(acts.skip(fleet(edge_1=open_step), "edge-1", BAD, BY)).said)
-    assert "pools:worker stays open" in said
+    assert "step for pool worker stays open" in said
     assert "worker may stand paused" in said
     assert "gitops-mc release edge-1" in said
 

@@ -50,7 +50,7 @@ def test_without_a_choice_only_the_outlook_ends_it() -> None:
 
 def test_it_is_done_when_the_chosen_ones_are_whatever_the_others_do() -> None:
     found = decision(view("a", "w", PASSED), view("b", "w", READY), waves={"w": OPEN})
-    assert ending(found, frozenset({"a"})) == Done("1 of 1 chosen cluster(s) passed")
+    assert ending(found, frozenset({"a"})) == Done("1 of 1 chosen cluster passed")
 
 
 def test_a_chosen_one_whose_wave_waits_for_others_is_a_hold_that_names_them() -> None:

@@ -65,7 +65,7 @@ hint: gitops-mc act --help
 PROBLEM_TOLD = """\
 a.yaml:1:2: error: spec: is wrong [some-rule] (fleet)
     mend it
-error: 1 problem(s) in the repository
+error: 1 problem in the repository
 """
 
 

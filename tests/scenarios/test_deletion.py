@@ -109,7 +109,7 @@ def test_beyond_its_limits_nothing_is_deleted_and_the_numbers_are_told() -> None
     world.run(hours=1)
     assert world.standing("edge-1") is Standing.BLOCKED
     told = world.view("edge-1").reason
-    assert "3 object(s) would be deleted" in told
+    assert "3 objects would be deleted" in told
     assert "maxDeletes (2)" in told
     assert len(world.writes("edge-1")) == before
 

@@ -19,7 +19,7 @@ def test_a_folder_that_is_gone_deletes_nothing_and_is_named() -> None:
     assert isinstance(w.run(), Done)
     assert len(w.writes("edge-3")) == before
     assert w.standing("edge-3") is Standing.GONE
-    assert "1 object(s) of ours stay" in w.view("edge-3").reason
+    assert "1 object of ours stays" in w.view("edge-3").reason
 
 
 def test_a_folder_that_goes_while_a_step_stands_open_is_held_for_a_human() -> None:

@@ -12,7 +12,8 @@ from gitops_mc.app.ports import MemoryStore
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.core.errors import GitopsMcError, RefusedError
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Unknown
+from gitops_mc.core.model import Unknown, count, named
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.policy import FleetPolicy, OnFailure
 from gitops_mc.core.rollout import acts as human
 from gitops_mc.core.rollout.brackets import mark_of
@@ -39,7 +40,7 @@ def windows_kept(policy: FleetPolicy) -> None:
     """Raises RefusedError when fleet.yaml has windows: this command cannot keep them."""
     if policy.windows:
         raise RefusedError(
-            f"fleet.yaml has {len(policy.windows)} window(s), and apply does not keep windows",
+            f"fleet.yaml has {count(len(policy.windows), 'window')}, and apply does not keep windows",
             hint="look at the clock yourself, then: gitops-mc apply --ignore-windows",
         )
 
@@ -101,7 +102,7 @@ def open_steps(memory: FleetMemory, live: Mapping[str, LiveCluster] | None = Non
     after the last write; without it nobody knows which pools are paused.
     """
     return tuple(
-        f"{name}: step {m.step.step} is begun{_paused(m.step.pools, None if live is None else live.get(name))}"
+        f"{name}: {title_of(m.step.step)} is begun{_paused(m.step.pools, None if live is None else live.get(name))}"
         for name, m in memory.clusters.items()
         if m.step is not None
     )
@@ -109,8 +110,6 @@ def open_steps(memory: FleetMemory, live: Mapping[str, LiveCluster] | None = Non
 
 def _paused(pools: tuple[str, ...], live: LiveCluster | None) -> str:
     if live is None or isinstance(live.pools, Unknown):
-        return f"; pool {', '.join(pools)} may stand paused, marked as ours" if pools else ""
+        return f"; {named('pool', pools)} may stand paused, marked as ours" if pools else ""
     marked = [p for p in pools if p in live.pools.value and mark_of(live.pools.value[p]) is not None]
-    return (
-        f"; pool {', '.join(marked)} stands paused, marked as ours" if marked else "; no pool stands paused"
-    )
+    return f"; {named('pool', marked)} paused, marked as ours" if marked else "; no pool stands paused"

@@ -26,7 +26,7 @@ from gitops_mc.core.gates.readings import (
 )
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Unknown
+from gitops_mc.core.model import Unknown, count
 from gitops_mc.core.policy import PoolGatePolicy
 from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.remembered import Remembered
@@ -136,7 +136,7 @@ def _settled(view: PoolView) -> Settled:
     return Settled(
         cluster=view.live.name,
         pool=view.name,
-        reason=f"pool {view.name} of {view.live.name}: {machines} machine(s) on {rendered_name(view.body)}{without}",
+        reason=f"pool {view.name} of {view.live.name}: {count(machines, 'machine')} on {rendered_name(view.body)}{without}",
         progress=progress_of(view),
         capacity_left=capacity_left(view),
         excused=excused,
@@ -188,9 +188,7 @@ def _reason(
     told += [unfinished(node, target) for node in moving]
     told = _shortened(list(dict.fromkeys(told)))
     if queued:
-        told.append(
-            "1 node waits for its turn" if len(queued) == 1 else f"{len(queued)} nodes wait for their turn"
-        )
+        told.append(count(len(queued), "node waits for its turn", "nodes wait for their turn"))
     commands = [command for item in (*hands, *drains) for command in item.commands]
     commands += [f"kubectl describe node {node.name}" for node in moving if not node.ready]
     commands = commands or [f"kubectl describe machineconfigpool {view.name}"]

@@ -4,6 +4,7 @@ Values are frozen; collections inside them are tuples or read-only mappings, ord
 Objects of the API stay raw JSON dicts (`JsonObject`); whoever needs another version makes a copy.
 """
 
+from gitops_mc.core.model.counting import count, named
 from gitops_mc.core.model.desired import (
     Commit,
     Content,
@@ -120,6 +121,7 @@ __all__ = [
     "being_deleted",
     "canonical_json",
     "content_of",
+    "count",
     "digest_of",
     "dotted",
     "is_protected_config",
@@ -127,6 +129,7 @@ __all__ = [
     "matches_selector",
     "metadata",
     "name_of",
+    "named",
     "resource_version",
     "sorted_problems",
     "uid_of",

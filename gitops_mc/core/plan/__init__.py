@@ -11,6 +11,7 @@ from gitops_mc.core.plan.steps import (
     Step,
     StepKind,
     drift_id,
+    title_of,
 )
 from gitops_mc.core.plan.world import World, applied, planned_world
 
@@ -31,4 +32,5 @@ __all__ = [
     "machine_modules",
     "make_plan",
     "planned_world",
+    "title_of",
 ]

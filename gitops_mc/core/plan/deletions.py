@@ -17,6 +17,7 @@ from gitops_mc.core.model import (
     Kind,
     ResourceKey,
     Unknown,
+    count,
 )
 from gitops_mc.core.plan.steps import Refusal
 from gitops_mc.core.plan.world import World
@@ -79,7 +80,8 @@ def _still_used(change: Delete, live: LiveCluster) -> str:
     if not isinstance(membership, Unknown):
         seen = sum(change.name in pools for pools in membership.pools.values())
     if counted or seen:
-        return f"{max(counted or 0, seen or 0)} node(s) are still in it; move them to another pool first"
+        inside = max(counted or 0, seen or 0)
+        return f"{count(inside, 'node')} still in it; to be moved to another pool first"
     return "its nodes are not known" if counted is None and seen is None else ""
 
 
@@ -87,7 +89,7 @@ def _too_many(deletions: Sequence[Delete], limit: str) -> Refusal:
     names = ", ".join(f"{d.key.kind.value} {d.key.name}" for d in deletions)
     return Refusal(
         "too-many-deletions",
-        f"{len(deletions)} object(s) would be deleted, {limit}: {names}. If that is meant, remove them in several commits, "
+        f"{count(len(deletions), 'object')} would be deleted, {limit}: {names}. If that is meant, remove them in several commits, "
         "or raise prune.maxDeletes in a commit of its own before",
     )
 
@@ -117,7 +119,7 @@ def shrinking(
             refusals.append(
                 Refusal(
                     "too-many-removals",
-                    f"{len(gone)} files and units would leave pool {pool}, more than prune.maxDeletes ({limit}): "
+                    f"{count(len(gone), 'file or unit', 'files and units')} would leave pool {pool}, more than prune.maxDeletes ({limit}): "
                     f"{', '.join(str(e) for e in gone[:5])}{' ...' if len(gone) > 5 else ''}. If that is meant, do it in "
                     "several commits, or raise prune.maxDeletes in a commit of its own before",
                 )

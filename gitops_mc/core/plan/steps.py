@@ -9,7 +9,7 @@ from enum import StrEnum
 from gitops_mc.core.diff import Change, Delete, Drift, NewerLive, NotRead, Orphan, Touch, Update
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.ignition import EntryChange
-from gitops_mc.core.model import Content, ResourceKey, digest_of
+from gitops_mc.core.model import Content, ResourceKey, digest_of, named
 
 
 class StepKind(StrEnum):
@@ -23,6 +23,23 @@ class StepKind(StrEnum):
     POLICY_FINAL = "policy-final"
     POOL_REMOVAL = "pool-removal"
     MODULE_REMOVAL = "module-removal"
+
+
+_TITLES = {
+    StepKind.MODULE: "module {}",
+    StepKind.POLICY: "the node-disruption policy",
+    StepKind.POLICY_FINAL: "the node-disruption policy, what goes",
+    StepKind.POOL_REMOVAL: "the removal of pool {}",
+    StepKind.MODULE_REMOVAL: "the removal of module {}",
+}
+
+
+def title_of(step: str) -> str:
+    """The id of a step in words: `pool worker`, `module machine-config`; empty for what is no step."""
+    kind, _, subject = step.partition(":")
+    if kind == StepKind.POOLS.value:
+        return named("pool", subject.split(",")) if subject else "configs of new pools"
+    return next((title.format(subject) for k, title in _TITLES.items() if k.value == kind), "")
 
 
 @dataclass(frozen=True, slots=True)

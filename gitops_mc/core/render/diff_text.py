@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gitops_mc.core.model import Severity
+from gitops_mc.core.model import Severity, count
 from gitops_mc.core.render.differences import ClusterDifference, ObjectDifference
-from gitops_mc.core.render.lines import Line, Tone, count, one_line
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.parts import Part
 from gitops_mc.core.render.problems import problems_text
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gitops_mc.core.doctor import Finding, Health
-from gitops_mc.core.model import JsonObject
-from gitops_mc.core.render.lines import Line, Tone, count, one_line
+from gitops_mc.core.model import JsonObject, count
+from gitops_mc.core.render.lines import Line, Tone, one_line
 
 _ORDER = (Health.FAILED, Health.NOT_CHECKED)
 _TONES = {Health.FAILED: Tone.BAD, Health.NOT_CHECKED: Tone.WARN}

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import JsonObject, count
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.events import Event
-from gitops_mc.core.render.lines import Line, Tone, count, one_line
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import totals
 from gitops_mc.core.rollout.preview import FleetPreview
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gitops_mc.core.model import JsonObject, NotKnown, Waiting
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.progress import (
@@ -141,13 +142,10 @@ def _standing(view: ClusterView, at: datetime) -> Event:
         "reason": view.reason,
         "content": view.content,
     }
-    step = f", step {view.step}" if view.step else ""
-    known = (
-        (view.standing.value, "")
-        if not view.step or view.standing is not Standing.IN_FLIGHT
-        else (view.reason,)
-    )
-    reason = "" if view.reason in known else f": {view.reason}"
+    title = title_of(view.step)
+    step = f", at {title}" if title else ""
+    known = view.reason in {view.standing.value, ""} or (title and view.standing is Standing.IN_FLIGHT)
+    reason = "" if known else f": {view.reason}"
     text = f"{view.cluster}: {view.standing.value}{step}{reason}"
     return Event(at, "cluster", fields, text, STANDING_TONES.get(view.standing, Tone.PLAIN))
 

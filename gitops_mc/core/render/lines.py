@@ -51,8 +51,3 @@ def one_line(text: str) -> str:
 def _spelled(letter: str) -> str:
     number = ord(letter)
     return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}"
-
-
-def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 cluster`, `2 clusters`."""
-    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gitops_mc.core.model import Severity
+from gitops_mc.core.model import Severity, count
 from gitops_mc.core.plan import PoolImpact, Step
-from gitops_mc.core.render.lines import Line, Tone, count, one_line
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import (
     check_words,
     deed,

@@ -8,10 +8,9 @@ from typing import assert_never
 
 from gitops_mc.core.diff import Adopt, Change, Create, Delete, Update
 from gitops_mc.core.disruption import describe
-from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, ResourceKey, Unknown
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, ResourceKey, Unknown, count, named
 from gitops_mc.core.plan import NodeImpact, Step, StepKind
 from gitops_mc.core.render.brief import brief
-from gitops_mc.core.render.lines import count
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import Answer, ClusterPreview, FleetPreview, ServerCheck, WavePreview
 
@@ -84,7 +83,7 @@ def step_title(step: Step) -> str:
         case StepKind.POOLS:
             if not step.pools:
                 return "machine configs of pools that are not there yet"
-            return f"pool{'s' if len(step.pools) > 1 else ''} {', '.join(step.pools)}"
+            return named("pool", step.pools)
         case StepKind.POLICY_FINAL:
             return "node-disruption policy: what goes"
         case StepKind.POOL_REMOVAL:

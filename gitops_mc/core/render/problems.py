@@ -15,9 +15,10 @@ from gitops_mc.core.model import (
     Scope,
     Severity,
     SharedScope,
+    count,
     digest_of,
 )
-from gitops_mc.core.render.lines import Line, Tone, count, one_line
+from gitops_mc.core.render.lines import Line, Tone, one_line
 
 _GITLAB_SEVERITY = {Severity.ERROR: "major", Severity.WARNING: "minor"}
 

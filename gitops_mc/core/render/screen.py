@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitops_mc.core.model import Open
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.progress import (
@@ -41,7 +42,7 @@ def screen(now: Progress, rows: int) -> tuple[Line, ...]:
 
 def _rows(cluster: ClusterProgress) -> Iterator[Line]:
     view = cluster.view
-    step = f" {view.step}" if view.step else ""
+    step = f", at {title}" if (title := title_of(view.step)) else ""
     yield Line(
         f"  {view.cluster}: {view.standing.value}{step}", STANDING_TONES.get(view.standing, Tone.PLAIN)
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, JsonObject, Known, Unknown
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import duration
@@ -259,8 +260,7 @@ def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
             Tone.PLAIN,
         )
     if step := c["step"]:
-        pools = f", pool {', '.join(step['pools'])}" if step["pools"] else ""
-        yield f"step {step['step']} open since {_ago(step['since'], now)}{pools}", Tone.WARN
+        yield f"at {title_of(step['step'])} since {_ago(step['since'], now)}", Tone.WARN
     for gate in c["gates"] or ():
         if gate["state"] not in {"open", "failed"} and gate["reason"] not in c["reason"]:
             yield (

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Content
-from gitops_mc.core.plan import DRIFT, drift_id
+from gitops_mc.core.plan import DRIFT, drift_id, title_of
 from gitops_mc.core.rollout.gating import module_of_clock
 from gitops_mc.core.rollout.memory import Act, ClusterMemory, Excuse, Failure, FleetMemory
 
@@ -147,7 +147,7 @@ def skip(memory: FleetMemory, cluster: str, content: Content, by: By) -> ActResu
     ]
     if m.step is not None:
         said.append(
-            f"its step {m.step.step} stays open: pools {', '.join(m.step.pools)} may stand paused until it is taken in again"
+            f"its step for {title_of(m.step.step)} stays open, and may keep it paused until the cluster is taken in again"
         )
     if m.failure is not None and m.begun:
         said.append(f"its failure still counts against maxFailures: gitops-mc release {cluster} lifts that")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
@@ -95,7 +96,7 @@ class Desk:
         a = self.found[name]
         live = self.on.observed.live[name]
         memory = about_to(a.memory, act, desired, live, self.on.now)
-        self._keep(name, replace(a, memory=memory, reason=f"writing {act.step.id}"))
+        self._keep(name, replace(a, memory=memory, reason=f"writing {title_of(act.step.id)}"))
         self.moves[name] = act.move
 
     def _newest(self, name: str) -> DesiredCluster:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from typing import TypeAlias
 
+from gitops_mc.core.model import count
 from gitops_mc.core.rollout.moves import (
     FINAL,
     ClusterView,
@@ -15,6 +16,7 @@ from gitops_mc.core.rollout.moves import (
     Standing,
     WaveState,
     WaveView,
+    said,
 )
 
 Ending: TypeAlias = Done | Halted | Hold
@@ -31,7 +33,7 @@ def ending(decision: Decision, only: AbstractSet[str] | None) -> Ending | None:
     chosen = [c for c in decision.clusters if c.cluster in only]
     if all(c.standing in FINAL for c in chosen):
         passed = sum(1 for c in chosen if c.standing is Standing.PASSED)
-        return Done(f"{passed} of {len(chosen)} chosen cluster(s) passed")
+        return Done(f"{passed} of {count(len(chosen), 'chosen cluster')} passed")
     waiting = [c for c in chosen if c.standing is Standing.READY]
     if len(waiting) < sum(1 for c in chosen if c.standing not in FINAL):
         return None
@@ -47,7 +49,7 @@ def _shut_out(decision: Decision, waiting: list[ClusterView], only: AbstractSet[
     if not others:
         return None
     names = ", ".join(c.cluster for c in waiting)
-    told = "; ".join(f"{c.cluster} is {c.standing.value}" for c in others[:3])
+    told = "; ".join(f"{c.cluster} {said(c.standing)}" for c in others[:3])
     return Hold(
         (
             f"{names}: could start, but wave {first.wave} is not done and its other clusters were not chosen: {told}",

@@ -8,6 +8,7 @@ from gitops_mc.core.gates.attribution import RENDER_DEGRADED
 from gitops_mc.core.gates.readings import Attribution, PoolReading, Unsettled
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Failed, NotKnown, Unknown, Verdict
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.policy import FleetPolicy, Sensitive
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.case import Case, WriteFault
@@ -56,7 +57,7 @@ def _stuck_bracket(case: Case) -> dict[str, Verdict]:
         return {}
     since = step.at.isoformat(timespec="seconds")
     told = (
-        f"step {step.step} stands open since {since} and keeps pool {{}} of {case.name} paused: what the pool has rendered is "
+        f"the step for {title_of(step.step)} stands open since {since} and keeps pool {{}} of {case.name} paused: what the pool has rendered is "
         "not what was written, or a write is refused; see kubectl -n cpaas-system logs deployment/machine-config-controller"
     )
     return {f"pool:{pool}": Failed(told.format(pool)) for pool in marked_pools(case.live)}

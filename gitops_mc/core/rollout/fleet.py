@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, digest_of
+from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, count, digest_of
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
@@ -231,7 +231,7 @@ def _before_opening(before: Sequence[Line], found: Mapping[str, Assessment], on:
     """Why the wave after `before` stays closed although they are done; empty when it may open."""
     if budget.too_many_unreachable:
         return (
-            f"{budget.unreachable} cluster(s) are blocked or unreachable, {budget.unreachable_allowed} tolerated "
+            f"{count(budget.unreachable, 'cluster')} blocked or unreachable, {budget.unreachable_allowed} tolerated "
             "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
         )
     live = on.observed.live

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gitops_mc.core.model import Failed
+from gitops_mc.core.model import Failed, count
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.failures import without_secrets
 from gitops_mc.core.rollout.inputs import Fleet, Pass
@@ -88,5 +88,5 @@ def with_halt(
     if not budget.too_many_failures or not failed:
         return memory
     reasons = "; ".join(f"{n}: {f.reason}" for n in failed if (f := found[n].memory.failure) is not None)
-    told = f"{budget.failed} cluster(s) failed, {budget.failures_allowed} tolerated: {reasons}"
+    told = f"{count(budget.failed, 'cluster')} failed, {budget.failures_allowed} tolerated: {reasons}"
     return replace(memory, halt=Halt(told, now, failed))

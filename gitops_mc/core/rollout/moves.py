@@ -74,6 +74,20 @@ class Standing(StrEnum):
     """Remembered, but its folder is gone: nothing is changed there any more, and nothing is deleted."""
 
 
+_SAID = {
+    Standing.PASSED: "has passed",
+    Standing.FAILED: "has failed",
+    Standing.PROBLEMS: "has problems in Git",
+    Standing.APPROVAL: "needs approval",
+    Standing.NOT_KNOWN: "is still being looked at",
+}
+
+
+def said(standing: Standing) -> str:
+    """In a sentence about a cluster: `has failed`, `is in flight`."""
+    return _SAID.get(standing, f"is {standing.value}")
+
+
 OUT_OF_THE_WAY = (Standing.PASSED, Standing.SKIPPED, Standing.UNREGISTERED)
 """Nothing is waited for here: the wave goes on without any tolerance."""
 AWAY = (Standing.BLOCKED, Standing.UNPUBLISHED, Standing.UNREACHABLE, Standing.APPROVAL)

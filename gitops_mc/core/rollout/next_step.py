@@ -22,7 +22,7 @@ from gitops_mc.core.model import (
     Unknown,
     Verdict,
 )
-from gitops_mc.core.plan import ClusterPlan, Step, StepKind, machine_modules
+from gitops_mc.core.plan import ClusterPlan, Step, StepKind, machine_modules, title_of
 from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.rollout.brackets import (
     closing,
@@ -256,7 +256,7 @@ def _ready(at: Position, step: Step) -> Act | Await:
         (p, v) for p, v in at.gates.not_open(dict.fromkeys(relevant)) if p in existing and p not in at.exempt
     ]
     if closed:
-        reason = f"before {step.id}: " + _told(tuple((f"pool {p}", v) for p, v in closed))
+        reason = f"before {title_of(step.id)}: " + _told(tuple((f"pool {p}", v) for p, v in closed))
         return Await(reason, step.id, tuple(v for _, v in closed))
     if step.bracketed and (patches := _openings(at, step)):
         return Act(Pause(at.desired.name, step.id, patches), step, begins=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from gitops_mc.core.gates import Paused, Unsettled
+from gitops_mc.core.model import count
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.failures import any_failed
 from gitops_mc.core.rollout.hands import hands
@@ -21,6 +23,7 @@ from gitops_mc.core.rollout.moves import (
     Wait,
     WaveState,
     WaveView,
+    said,
 )
 from gitops_mc.core.rollout.next_step import Act, Await
 
@@ -85,9 +88,10 @@ def gone_views(memory: FleetMemory, found: Collection[str]) -> tuple[ClusterView
     for name, m in sorted(memory.clusters.items()):
         if name in found or not (m.inventory or m.step):
             continue
-        reason = f"its folder is gone from Git: nothing is changed there, and {len(m.inventory)} object(s) of ours stay"
+        stays = f"{count(len(m.inventory), 'object')} of ours {'stays' if len(m.inventory) == 1 else 'stay'}"
+        reason = f"its folder is gone from Git: nothing is changed there, and {stays}"
         if m.step is not None:
-            reason += f"; step {m.step.step} stands open, pools {', '.join(m.step.pools)} may be paused by us"
+            reason += f"; the step for {title_of(m.step.step)} stands open, and may keep it paused by us"
         step = m.step.step if m.step is not None else ""
         views.append(ClusterView(name, "", Standing.GONE, reason, m.started, step, (), None, m.begun))
     return tuple(views)
@@ -117,9 +121,8 @@ def outlook(
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
     if not rest and not soaking:
         passed = sum(1 for c in clusters if c.standing is Standing.PASSED)
-        return Done(
-            f"{passed} of {sum(1 for c in clusters if c.standing is not Standing.GONE)} cluster(s) passed"
-        )
+        there = sum(1 for c in clusters if c.standing is not Standing.GONE)
+        return Done(f"{passed} of {count(there, 'cluster')} passed")
     stuck = [*(c for c in rest if c.standing is not Standing.READY), *shaky]
     if not stuck and not approvals:
         closed = next((w for w in waves if w.state in {WaveState.CLOSED, WaveState.OPEN}), None)
@@ -130,7 +133,7 @@ def outlook(
     ]
     reasons = (
         *(w.reason for w in approvals),
-        *(f"{c.cluster} is {c.standing.value}: {c.reason}" for c in stuck),
+        *(f"{c.cluster} {said(c.standing)}: {c.reason}" for c in stuck),
     )
     return Hold(reasons, tuple(dict.fromkeys(acts)))
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gitops_mc.core.diff.comparison import ORDER
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.model import DesiredCluster
-from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan
+from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan, title_of
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
@@ -81,7 +81,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         case Await():
             return told(Standing.IN_FLIGHT, _with_hands(following.reason, gates, memory), following)
         case Act():
-            return told(Standing.IN_FLIGHT, f"next: {following.step.id}", following)
+            return told(Standing.IN_FLIGHT, f"next: {title_of(following.step.id)}", following)
 
 
 def _held(plan: ClusterPlan, paused: Iterable[str]) -> Await | None:

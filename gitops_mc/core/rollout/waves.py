@@ -10,7 +10,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, digest_of
 from gitops_mc.core.policy import Approval, ClusterSelector, FleetPolicy, Wave
 from gitops_mc.core.rollout.case import Assessment, all_open
 from gitops_mc.core.rollout.memory import WaveMemory
-from gitops_mc.core.rollout.moves import AWAY, OUT_OF_THE_WAY, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import AWAY, OUT_OF_THE_WAY, Standing, WaveState, WaveView, said
 
 FRESH = timedelta(minutes=2)
 """How old facts about passed clusters may be when the next wave opens."""
@@ -113,7 +113,7 @@ def _done(line: Line, found: Mapping[str, Assessment], budget: Budget) -> tuple[
     rest = {n: s for n, s in standings.items() if s not in OUT_OF_THE_WAY and s not in _COSTS_NOTHING}
     intolerable = [n for n, s in rest.items() if not _tolerated(s, budget)]
     if intolerable:
-        told = ", ".join(f"{n} is {standings[n].value}" for n in intolerable[:3])
+        told = ", ".join(f"{n} {said(standings[n])}" for n in intolerable[:3])
         return False, told + (f" and {len(intolerable) - 3} more" if len(intolerable) > 3 else "")
     passed = [n for n, s in standings.items() if s is Standing.PASSED]
     left = set(standings.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.why.link import Link, Question, Subject
 
@@ -74,8 +75,8 @@ def step(q: Question) -> Iterator[Link]:
     """The step that is open, or comes next, with its writes."""
     opened = q.remembered.step
     if opened is not None:
-        pools = f", pools {', '.join(opened.pools)}" if opened.pools else ""
-        yield Link(Subject.STEP, f"{opened.step} was begun {opened.at.isoformat(timespec='seconds')}{pools}")
+        told = f"{title_of(opened.step)} was begun {opened.at.isoformat(timespec='seconds')}"
+        yield Link(Subject.STEP, told)
     if q.plan is None or not q.plan.steps:
         return
     coming = q.plan.steps[0]

@@ -16,8 +16,8 @@ from gitops_mc.app.use_cases.demo.words import Teller
 from gitops_mc.app.use_cases.planning import ask_servers, plan_fleet
 from gitops_mc.app.use_cases.repository import usable
 from gitops_mc.core.disruption import describe
-from gitops_mc.core.model import Kind, Known
-from gitops_mc.core.render.lines import Line, Tone, count
+from gitops_mc.core.model import Kind, Known, count
+from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.render.plan_words import duration, headline
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Standing, Wait
