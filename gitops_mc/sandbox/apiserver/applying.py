@@ -8,6 +8,7 @@ from typing import Any, Literal
 from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request
 from gitops_mc.sandbox.apiserver.fieldsets import Node, difference, intersection, paths, union
 from gitops_mc.sandbox.apiserver.identity import check_applied
+from gitops_mc.sandbox.apiserver.last_applied import free_fields, kept_up
 from gitops_mc.sandbox.apiserver.managed import (
     OWNABLE_METADATA,
     Actor,
@@ -104,13 +105,13 @@ def after_apply(
     added, modified, removed = (_without(fields, ignore) for fields in compare(current, merged, schema))
     taken = union(modified, added)
     if force == "asked":
-        _refuse_conflicts(managers, me, taken)
+        _refuse_conflicts(managers, me, difference(taken, free_fields(old, schema, actor.manager)))
     result = reduced(managers, me, taken, removed)
     if not mine:
         result.pop(me, None)
     if me in result and (added or modified or removed or _fields(result) != _fields(former)):
         result[me] = Owned(mine, actor.time)
-    return _joined(old, merged), result
+    return kept_up(old, _joined(old, merged), body, actor.manager), result
 
 
 def _fields(managers: Managers) -> dict[ManagerKey, Node]:

@@ -56,8 +56,11 @@ def with_warnings(answer: Response, warnings: Sequence[str]) -> Response:
     """The answer with a Warning header (RFC 7234) that has one entry each."""
     if not warnings:
         return answer
-    header = ", ".join(f"299 - {json.dumps(text)}" for text in warnings)
-    return Response(answer.status, answer.body, {**answer.headers, "warning": header})
+    return Response(answer.status, answer.body, {**answer.headers, "warning": warning_header(warnings)})
+
+
+def warning_header(warnings: Sequence[str]) -> str:
+    return ", ".join(f"299 - {json.dumps(text)}" for text in warnings)
 
 
 def _told(writing: Writing, body: dict[str, Any]) -> list[str]:

@@ -22,6 +22,7 @@ from gitops_mc.sandbox.apiserver.field_validation import (
     check_directive,
     check_new,
     note_dropped,
+    warning_header,
     with_warnings,
 )
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
@@ -63,7 +64,12 @@ def handle(writing: Writing, verb: str) -> Response:
     if len(writing.request.body) > MOST_BYTES:
         raise too_large()
     check_directive(writing.query.get("fieldValidation", ""), verb)
-    return with_warnings(_HANDLERS[verb](writing), writing.warnings)
+    try:
+        return with_warnings(_HANDLERS[verb](writing), writing.warnings)
+    except StatusError as error:
+        if writing.warnings:
+            error.headers["warning"] = warning_header(writing.warnings)
+        raise
 
 
 def _create(writing: Writing) -> Response:
