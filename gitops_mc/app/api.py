@@ -246,13 +246,17 @@ class ClusterApi:
             raise ValueError(
                 f"{what.kind} {name}: a deletion needs the uid and resourceVersion that were read"
             )
-        options = {
+        options: JsonObject = {
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": {"uid": uid, "resourceVersion": version},
             "propagationPolicy": propagation.value,
         }
-        request = Request("DELETE", what.item(name, namespace), _dry(dry_run), _encode(options))
+        if dry_run is DryRun.SERVER:
+            options["dryRun"] = [
+                "All"
+            ]  # a server that is sent options does not look at the query: it would delete
+        request = Request("DELETE", what.item(name, namespace), body=_encode(options))
         self._calls.answer(cluster, Call(request, "*"))  # the object, or a Status, as the server likes
 
     # ----------------------------------------------------------------------------------------------------- carrying

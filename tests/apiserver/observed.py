@@ -64,7 +64,7 @@ class ObservedServer:
         else:
             with self._one_write_at_a_time:
                 response = self._real.handle_as(request, user.name, groups)
-                if response.status < 300 and dict(request.query).get("dryRun") != "All":
+                if response.status < 300 and not _is_tried(request):
                     self._note(request, user, json.loads(response.body))
         if response.status >= 400 and not _is_normal(request, response):
             self.refused.append(
@@ -121,6 +121,13 @@ class Refused:
     path: str
     status: int
     answer: str
+
+
+def _is_tried(request: Request) -> bool:
+    """Whether it is a dry run: options in the body of a deletion take the place of those in the query."""
+    if request.method == "DELETE" and request.body:
+        return bool(json.loads(request.body).get("dryRun"))
+    return dict(request.query).get("dryRun") == "All"
 
 
 def _is_normal(request: Request, response: Response) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contracts.api import Api
+from tests.contracts.api import Api, path_of
 
 POOL = {"machineConfigSelector": {"matchLabels": {"r": "w"}}, "maxUnavailable": 1}
 
@@ -143,3 +143,15 @@ def test_a_dry_run_answers_as_the_real_thing_and_keeps_nothing(api: Api) -> None
     tried = api.merge("machineconfigpools", name, {"spec": {"paused": True}}, dryRun="All")
     assert (tried.body["spec"]["paused"], tried.metadata["generation"]) == (True, 2)
     assert api.get("machineconfigpools", name).body == made.body
+
+
+def test_a_deletion_is_tried_by_its_body_where_it_has_one_and_by_its_query_only_where_it_has_none(
+    api: Api,
+) -> None:
+    api.create("machineconfigs", name := api.name(), {})
+    path, dry = path_of("machineconfigs", name), {"dryRun": "All"}
+    for body, query in ((None, dry), ({"dryRun": ["All"]}, {})):
+        assert api.send("DELETE", path, body, query=query).status == 200
+        assert api.get("machineconfigs", name).status == 200
+    assert api.send("DELETE", path, {"propagationPolicy": "Background"}, query=dry).status == 200
+    assert api.get("machineconfigs", name).status == 404

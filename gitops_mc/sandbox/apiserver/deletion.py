@@ -23,11 +23,22 @@ def delete(writing: Writing) -> Response:
     live = writing.live()
     if live is None:
         raise reads.not_found(writing.resource, writing.target.name)
-    options = object_in(writing.request) if writing.request.body else {}
-    if options.get("dryRun"):
-        writing = replace(writing, query={**writing.query, "dryRun": "All"})
+    writing, options = _with_options(writing)
     _check_preconditions(writing, live, options.get("preconditions") or {})
     return _delete_one(writing, live)
+
+
+def _with_options(writing: Writing) -> tuple[Writing, dict[str, Any]]:
+    """Options in the body take the place of those in the query, all of them: `?dryRun=All` with a body that does not say
+    so deletes (measured on a real kube-apiserver 1.36).
+    """
+    if not writing.request.body:
+        return writing, {}
+    options = object_in(writing.request)
+    query = {key: value for key, value in writing.query.items() if key != "dryRun"}
+    if options.get("dryRun"):
+        query["dryRun"] = "All"
+    return replace(writing, query=query), options
 
 
 def _check_preconditions(writing: Writing, live: Stored, wanted: dict[str, Any]) -> None:
@@ -65,6 +76,7 @@ def _delete_one(writing: Writing, live: Stored) -> Response:
 
 def delete_collection(writing: Writing) -> Response:
     """Everything the selectors choose; answered with the list of what was there."""
+    writing, _ = _with_options(writing)
     answer = reads.list_objects(
         writing.store, writing.target, writing.request, writing.query, lambda: writing.now
     )
