@@ -46,7 +46,7 @@ UNSETTLED = Unsettled(
     paused=Paused.NO,
     capacity_left=0,
 )
-DEGRADED = replace(UNSETTLED, terminal=Terminal("Degraded=True", ("Degraded",), (), Attribution.NOT_KNOWN))
+DEGRADED = replace(UNSETTLED, terminal=Terminal(("Degraded",), (), Attribution.NOT_KNOWN))
 
 
 def seconds(number: float) -> timedelta:

@@ -263,8 +263,8 @@ def test_a_degraded_node_with_equal_configs_has_drifted() -> None:
     found = degraded(CHRONY, CHRONY)
     assert blame(found) is Attribution.DRIFT
     assert found.terminal is not None
-    assert "unexpected on-disk state" in found.terminal.reason
-    assert "restore it by hand" in found.terminal.reason
+    assert "unexpected on-disk state" in found.reason
+    assert "restore it by hand" in found.reason
 
 
 def test_an_entry_that_is_gone_is_ours_if_all_it_can_have_come_from_is() -> None:

@@ -52,7 +52,6 @@ def terminal_of(
     elif nodes is None:
         blame.append(Attribution.NOT_KNOWN)
     return Terminal(
-        reason="; ".join([*map(str, told), *(fault.reason for fault in faults)]),
         conditions=tuple(c.type for c in told),
         nodes=faults,
         attribution=_strongest(blame),

@@ -125,25 +125,29 @@ def _unsettled(
         mismatch_since=(clocks.mismatch_since if same else now) if reading.accept else None,
     )
     if counting is Counting.STOPPED or reading.paused is Paused.BY_ANOTHER:
-        return Waiting(reading.reason), clocks
+        return Waiting(f"{reading.reason}{_see(reading)}"), clocks
     return _timed(reading, clocks, policy, now), clocks
 
 
 def _timed(reading: Unsettled, clocks: PoolClocks, policy: PoolGatePolicy, now: datetime) -> Verdict:
+    see = _see(reading)
     if reading.terminal and clocks.terminal_since and now - clocks.terminal_since >= policy.debounce:
-        told = f"{reading.reason}; {reading.terminal.reason}"
-        return Failed(f"{told}; Degraded in every look since {_clock(clocks.terminal_since)}")
+        return Failed(f"{reading.reason}; Degraded in every look since {_clock(clocks.terminal_since)}{see}")
     if reading.accept:
         if clocks.mismatch_since and now - clocks.mismatch_since >= ACCEPTABLE_AFTER:
             told = f"{reading.reason}; everything else agrees since {_clock(clocks.mismatch_since)}"
             return Waiting(f"{told}; gitops-mc accept {reading.accept} if that is meant", reading.accept)
-        return Waiting(reading.reason)
+        return Waiting(f"{reading.reason}{see}")
     stalled = clocks.progress_at is not None and now - clocks.progress_at >= policy.stall
     if stalled and clocks.progress_at and reading.paused is Paused.NO:
-        return Failed(
-            f"{reading.reason}; no node changed state since {_clock(clocks.progress_at)}, limit {_span(policy.stall)}"
-        )
-    return Waiting(reading.reason)
+        still = f"no node changed state since {_clock(clocks.progress_at)}, limit {_span(policy.stall)}"
+        return Failed(f"{reading.reason}; {still}{see}")
+    return Waiting(f"{reading.reason}{see}")
+
+
+def _see(reading: Unsettled) -> str:
+    """Where to begin; the reading has every command."""
+    return f"; see, on {reading.cluster}: {reading.commands[0]}" if reading.commands else ""
 
 
 def _moved(clocks: PoolClocks, progress: str, now: datetime) -> PoolClocks:

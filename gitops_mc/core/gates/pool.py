@@ -7,15 +7,18 @@ on that config.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitops_mc.core.gates.agreement import compare_pool
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions, terminal_of
-from gitops_mc.core.gates.nodes import DEGRADED, draining, trouble, unfinished
+from gitops_mc.core.gates.nodes import DEGRADED, NodeState, draining, trouble, unfinished
 from gitops_mc.core.gates.pool_checks import FIRM, MACHINES, lacking, mismatches, node_by_node, paused_by
 from gitops_mc.core.gates.pool_view import PoolView, capacity_left, progress_of, view_pool
 from gitops_mc.core.gates.readings import (
     Agreement,
+    Attribution,
+    NodeFault,
     NodeTrouble,
     Paused,
     PoolNotKnown,
@@ -26,9 +29,10 @@ from gitops_mc.core.gates.readings import (
 )
 from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Unknown, count
+from gitops_mc.core.model import Unknown, count, named
 from gitops_mc.core.policy import PoolGatePolicy
 from gitops_mc.core.pools import rendered_name
+from gitops_mc.core.raw import Condition
 from gitops_mc.core.remembered import Remembered
 
 
@@ -118,7 +122,7 @@ def _absent(cluster: str, pool: str) -> Unsettled:
     return Unsettled(
         cluster=cluster,
         pool=pool,
-        reason=f"pool {pool} of {cluster}: {told}; see kubectl get machineconfigpools",
+        reason=f"pool {pool} of {cluster}: {told}",
         blockers=(told,),
         terminal=None,
         progress="absent/-",
@@ -126,6 +130,7 @@ def _absent(cluster: str, pool: str) -> Unsettled:
         agreement=Agreement.NOT_KNOWN,
         paused=Paused.NO,
         capacity_left=0,
+        commands=("kubectl get machineconfigpools",),
     )
 
 
@@ -147,13 +152,14 @@ def _unsettled(view: PoolView, found: _Found, ours: frozenset[str]) -> Unsettled
     target = rendered_name(view.body)
     hands = tuple(t for node in view.counted if (t := trouble(node, target)) is not None)
     drains = tuple(t for node in view.counted if (t := draining(node)) is not None)
+    terminal = _terminal(view, ours)
     name = f"{view.live.name}/{view.name}"
     return Unsettled(
         cluster=view.live.name,
         pool=view.name,
-        reason=_reason(view, found, hands, drains),
+        reason=_reason(view, found, terminal, (*hands, *drains)),
         blockers=found.blockers,
-        terminal=_terminal(view, ours),
+        terminal=terminal,
         progress=progress_of(view),
         mismatch=view.comparison.mismatch,
         agreement=view.comparison.agreement,
@@ -161,6 +167,7 @@ def _unsettled(view: PoolView, found: _Found, ours: frozenset[str]) -> Unsettled
         capacity_left=capacity_left(view),
         needs_hands=hands,
         draining=drains,
+        commands=_commands(view, (*hands, *drains)),
         accept=f"mismatch:{name}:{view.comparison.digest[:12]}" if found.only_mismatch else "",
     )
 
@@ -176,28 +183,73 @@ def _terminal(view: PoolView, ours: frozenset[str]) -> Terminal | None:
 
 
 def _reason(
-    view: PoolView, found: _Found, hands: tuple[NodeTrouble, ...], drains: tuple[NodeTrouble, ...]
+    view: PoolView, found: _Found, terminal: Terminal | None, troubles: tuple[NodeTrouble, ...]
 ) -> str:
-    """All of it in one sentence: what, on which node, since when, and what to type."""
+    """All of it in one sentence, each thing once: what, on which node, since when."""
     target = rendered_name(view.body)
-    troubled = {item.node for item in (*hands, *drains)}
-    others = [node for node in view.counted if node.name not in troubled and not node.settled_on(target)]
-    queued = [node for node in others if node.queued_for(target)]
-    moving = [node for node in others if not node.queued_for(target)]
-    told = [*found.blockers, *found.lacking, *map(str, (*hands, *drains))]
-    told += [unfinished(node, target) for node in moving]
+    faults = {} if terminal is None else {fault.node: fault for fault in terminal.nodes}
+    others = _others(view, troubles)
+    queued = [node.name for node in others if node.queued_for(target)]
+    nodes = [_with_fault(item, faults.get(item.node)) for item in troubles]
+    nodes += [unfinished(node, target) for node in others if not node.queued_for(target)]
+    told = [*found.firm, *found.mismatch, *_counted(view, found, (nodes, queued)), *found.lacking, *nodes]
     told = _shortened(list(dict.fromkeys(told)))
-    if queued:
-        told.append(count(len(queued), "node waits for its turn", "nodes wait for their turn"))
-    commands = [command for item in (*hands, *drains) for command in item.commands]
-    commands += [f"kubectl describe node {node.name}" for node in moving if not node.ready]
-    commands = commands or [f"kubectl describe machineconfigpool {view.name}"]
-    return (
-        f"pool {view.name} of {view.live.name}: {'; '.join(told)}; "
-        f"see, on {view.live.name}: {' ; '.join(_shortened(list(dict.fromkeys(commands))))}"
-    )
+    told += [_waiting(queued)] if queued else []
+    return f"pool {view.name} of {view.live.name}: {'; '.join(told)}"
 
 
+def _others(view: PoolView, troubles: tuple[NodeTrouble, ...]) -> list[NodeState]:
+    """Nodes that are not done and go on by themselves."""
+    troubled, target = {item.node for item in troubles}, rendered_name(view.body)
+    return [node for node in view.counted if node.name not in troubled and not node.settled_on(target)]
+
+
+def _with_fault(trouble: NodeTrouble, fault: NodeFault | None) -> str:
+    """A Degraded node with what it was about to get, or that it drifted: that is where to look first."""
+    if fault is None:
+        return str(trouble)
+    if fault.attribution is Attribution.DRIFT:
+        return f"{trouble}; it drifted, restore it by hand"
+    names = ", ".join(_shortened(list(fault.entries)))
+    return f"{trouble}; it was to get {names}" if names else str(trouble)
+
+
+def _counted(view: PoolView, found: _Found, told: tuple[list[str], list[str]]) -> tuple[str, ...]:
+    """What the pool says of its machines, as far as nothing else tells it: a node that is named, a condition that the counts
+    follow from, a config that cannot be rendered. `told`: of nodes that are not done, and names of those that wait.
+    """
+    nodes, queued = told
+    if view.excused:
+        target = rendered_name(view.body)
+        single = {unfinished(node, target) for node in view.counted}
+        return tuple(blocker for blocker in found.machines if blocker not in single)
+    degraded = tuple(_once(c for c in degraded_conditions(view.body) if c.type != RENDER_DEGRADED))
+    if nodes or any(c.type == RENDER_DEGRADED for c in degraded_conditions(view.body)):
+        return ()
+    return degraded or (found.machines[:1] if queued else found.machines)
+
+
+def _waiting(names: list[str]) -> str:
+    """Nodes that are well and have yet to be moved, by name where they are few."""
+    if len(names) > _NAMED:
+        return f"{len(names)} nodes wait for their turn"
+    return f"{named('node', names)} {'waits for its turn' if len(names) == 1 else 'wait for their turn'}"
+
+
+def _once(conditions: Iterable[Condition]) -> Iterator[str]:
+    """`NodeDegraded` is not told beside a `Degraded` since then: it is why that one holds."""
+    known = list(conditions)
+    general = {c.since for c in known if c.type == DEGRADED}
+    yield from (str(c) for c in known if c.type == DEGRADED or c.since not in general)
+
+
+def _commands(view: PoolView, troubles: tuple[NodeTrouble, ...]) -> tuple[str, ...]:
+    found = [command for item in troubles for command in item.commands]
+    found += [f"kubectl describe node {node.name}" for node in _others(view, troubles) if not node.ready]
+    return tuple(dict.fromkeys(found)) or (f"kubectl describe machineconfigpool {view.name}",)
+
+
+_NAMED = 5
 _TOLD = 8
 """Parts of a reason that are shown; the reading has all of them."""
 

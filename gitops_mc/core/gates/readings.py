@@ -40,7 +40,6 @@ class NodeFault:
 class Terminal:
     """Degraded or RenderDegraded, seen now. A failure only if it persists: it may flap."""
 
-    reason: str
     conditions: tuple[str, ...]
     """Types of the conditions that are True, for instance `RenderDegraded`."""
     nodes: tuple[NodeFault, ...]
@@ -99,8 +98,9 @@ class Unsettled:
     cluster: str
     pool: str
     reason: str
-    """All blockers in one sentence, with what to do."""
+    """What stands in its way, each thing once: where a node explains what the pool says and counts, the node is named."""
     blockers: tuple[str, ...]
+    """Every fact that is not as it has to be, conditions with since when and counts among them."""
     terminal: Terminal | None
     progress: str
     mismatch: tuple[Mismatch, ...]
@@ -112,6 +112,8 @@ class Unsettled:
     """Nodes that the operator cannot retarget, or that hold the pool up until somebody acts."""
     draining: tuple[NodeTrouble, ...] = ()
     """Nodes in the middle of a drain; a PodDisruptionBudget may hold one up for an hour without any condition."""
+    commands: tuple[str, ...] = ()
+    """What shows or mends it, the first node's first."""
     accept: str = ""
     """Id under which a human may accept the mismatch; empty unless the mismatch is all that is wrong."""
 

@@ -7,7 +7,6 @@ from datetime import datetime
 from enum import StrEnum
 
 from gitops_mc.core.model import JsonObject, count
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.events import Event
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import totals
@@ -72,7 +71,7 @@ def lines_of_end(event: Event) -> tuple[Line, ...]:
     """The end for people: what, why, and what to do."""
     fields = event.fields
     found = [event.line()]
-    found += [Line(one_line(f"  {brief(reason)}"), event.tone) for reason in fields["reasons"]]
+    found += [Line(one_line(f"  {reason}"), event.tone) for reason in fields["reasons"]]
     if fields["open_steps"]:
         found.append(Line(f"  {count(len(fields['open_steps']), 'step')} open:", Tone.WARN))
         found += [Line(f"    {step}") for step in fields["open_steps"]]

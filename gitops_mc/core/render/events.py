@@ -8,7 +8,7 @@ An event is one line for people and one JSON object for programs:
 | `wave` | wave, state, reason, passed, clusters |
 | `cluster` | cluster, wave, standing, step, reason, content |
 | `gate` | cluster, gate (`module <name>`, `policy`, `components`), state, reason |
-| `pool` | cluster, pool, state, reason, nodes, updated, ready, unavailable, degraded (null: not read) |
+| `pool` | cluster, pool, state, reason, facts (all that is not as it has to be), nodes, updated, ready, unavailable, degraded (null: not read) |
 | `write` | cluster, what |
 | `trouble` | what: a write that did not go through this time |
 | `waiting` | reason: nothing else was said for a while |
@@ -25,7 +25,6 @@ from datetime import datetime
 
 from gitops_mc.core.model import JsonObject, NotKnown, Waiting
 from gitops_mc.core.plan import title_of
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.progress import (
     NO_NEWS,
@@ -54,7 +53,7 @@ class Event:
 
     def line(self) -> Line:
         """For people: the time of day, and a sentence."""
-        return Line(one_line(f"{self.at:%H:%M:%S} {brief(self.text)}"), self.tone)
+        return Line(one_line(f"{self.at:%H:%M:%S} {self.text}"), self.tone)
 
     def json(self) -> JsonObject:
         return {"time": self.at.isoformat(timespec="milliseconds"), "event": self.kind, **self.fields}
@@ -169,6 +168,7 @@ def _pool(cluster: str, pool: PoolProgress, at: datetime) -> Event:
         "pool": pool.name,
         "state": state,
         "reason": pool.gate.verdict.reason,
+        "facts": list(pool.gate.facts),
         **pool.counts,
     }
     reason = f": {pool.gate.verdict.reason}" if isinstance(pool.gate.verdict, NotKnown) else ""

@@ -10,7 +10,6 @@ from gitops_mc.core.diff import Adopt, Change, Create, Delete, Update
 from gitops_mc.core.disruption import describe
 from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Commit, ResourceKey, Unknown, count, named
 from gitops_mc.core.plan import NodeImpact, Step, StepKind
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import Answer, ClusterPreview, FleetPreview, ServerCheck, WavePreview
 
@@ -167,7 +166,7 @@ def standing_words(cluster: ClusterPreview) -> str:
     """Why it could not start right now; empty when it could, or when something else says so already."""
     if cluster.standing not in _STOPPED or (cluster.plan is not None and cluster.plan.refusals):
         return ""
-    return f"{cluster.standing.value}: {brief(cluster.reason)}"
+    return f"{cluster.standing.value}: {cluster.reason}"
 
 
 def remarks(cluster: ClusterPreview) -> Iterator[tuple[str, str]]:

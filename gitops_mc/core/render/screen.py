@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from gitops_mc.core.model import Open
 from gitops_mc.core.plan import title_of
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.progress import (
     NO_NEWS,
@@ -37,7 +36,7 @@ def screen(now: Progress, rows: int) -> tuple[Line, ...]:
     if len(found) > rows:
         hidden = len(found) - rows + 1
         found = [*found[: rows - 1], Line(f"... and {hidden} more lines", Tone.DIM)]
-    return tuple(Line(one_line(brief(line.text)), line.tone) for line in found)
+    return tuple(Line(one_line(line.text), line.tone) for line in found)
 
 
 def _rows(cluster: ClusterProgress) -> Iterator[Line]:

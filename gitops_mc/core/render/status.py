@@ -10,7 +10,6 @@ from typing import Any
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, JsonObject, Known, Unknown
 from gitops_mc.core.plan import title_of
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.progress import state_of
@@ -147,7 +146,13 @@ def _cluster(
         "gates": None
         if view is None
         else [
-            {"gate": g.subject, "state": state_of(g.verdict), "reason": g.verdict.reason} for g in view.gates
+            {
+                "gate": g.subject,
+                "state": state_of(g.verdict),
+                "reason": g.verdict.reason,
+                "facts": list(g.facts),
+            }
+            for g in view.gates
         ],
         "skipped": m.skipped,
         "approved": m.approved,
@@ -200,7 +205,7 @@ def _at(when: datetime | None) -> str | None:
 def status_text(told: JsonObject, now: datetime) -> Iterator[Line]:
     """The same for people; `told` is what `status_json` gave."""
     for line in _lines(told, now):
-        yield Line(one_line(brief(line.text)), line.tone)
+        yield Line(one_line(line.text), line.tone)
 
 
 def _lines(told: JsonObject, now: datetime) -> Iterator[Line]:

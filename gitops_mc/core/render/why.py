@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.render.brief import brief
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.why import Link, Question, commands
@@ -45,7 +44,7 @@ def why_text(question: Question, links: tuple[Link, ...]) -> Iterator[Line]:
     for link in links:
         mark = ">" if link.blocks else " "
         tone = Tone.WARN if link.blocks else Tone.PLAIN
-        yield Line(one_line(f"{mark} {link.subject.value:<9} {brief(link.told)}"), tone)
+        yield Line(one_line(f"{mark} {link.subject.value:<9} {link.told}"), tone)
         for place in link.places:
             yield Line(one_line(f"{_INDENT}{place}"), Tone.DIM)
     if what := commands(links):

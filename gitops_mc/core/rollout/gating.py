@@ -79,8 +79,12 @@ class GateBook:
             *(GateView(f"module {name}", verdict) for name, verdict in self.modules.items()),
             GateView(COMPONENTS, self.components),
             GateView(POLICY, self.policy),
-            *(GateView(f"pool {name}", verdict) for name, verdict in self.pools.items()),
+            *(GateView(f"pool {name}", verdict, self._facts(name)) for name, verdict in self.pools.items()),
         )
+
+    def _facts(self, pool: str) -> tuple[str, ...]:
+        reading = self.readings.get(pool)
+        return reading.blockers if isinstance(reading, Unsettled) else ()
 
     def not_open(self, pools: Iterable[str]) -> tuple[tuple[str, Verdict], ...]:
         """Those of `pools` whose gate is not open, with its verdict."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gitops_mc.core.diff import Create
 from gitops_mc.core.gates import Paused, Unsettled
-from gitops_mc.core.model import Failed, Waiting
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Failed, Kind, Waiting
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Standing
@@ -40,11 +41,7 @@ def _in_flight(a: Assessment, memory: FleetMemory) -> str:
         case Await() if a.next.step == REFUSED and (a.admission is None or _kept_out(a)):
             return _kept_out(a) or f"mend it, push newer content, or: gitops-mc skip {a.name}"
         case Await():
-            others = a.gates is not None and any(
-                isinstance(v, Waiting)
-                for v in (*a.gates.modules.values(), a.gates.policy, a.gates.components)
-            )
-            return "" if others else "; ".join(_pools(a))
+            return "" if _comes_by_itself(a) else "; ".join(_pools(a))
         case _:
             return ""
 
@@ -59,10 +56,37 @@ def _kept_out(a: Assessment) -> str:
     )
 
 
+def _comes_by_itself(a: Assessment) -> bool:
+    """Whether another gate than those of pools waits for the operator or the platform. One for something that is still to
+    be written waits for us, and we for the pools.
+    """
+    if a.gates is None:
+        return False
+    planned = _to_be_written(a)
+    operator = (Kind.MODULE_INFO, MACHINE_CONFIG_MODULE) in planned
+    verdicts = [v for name, v in a.gates.modules.items() if (Kind.MODULE_INFO, name) not in planned]
+    verdicts += [] if any(kind is Kind.MACHINE_CONFIGURATION for kind, _ in planned) else [a.gates.policy]
+    verdicts += [] if operator else [a.gates.components]
+    return any(isinstance(v, Waiting) for v in verdicts)
+
+
+def _to_be_written(a: Assessment) -> frozenset[tuple[Kind, str]]:
+    return frozenset((w.key.kind, w.key.name) for w in (() if a.plan is None else a.plan.writes))
+
+
 def _pools(a: Assessment) -> tuple[str, ...]:
-    """What each closed pool needs; nothing at all if one of them still moves by itself."""
-    needed = tuple(_pool(a, pool) for pool in a.closed)
+    """What each closed pool needs; nothing at all if one of them still moves by itself. One that is still to be made by us
+    moves nothing: it waits for the others.
+    """
+    needed = tuple(_pool(a, pool) for pool in a.closed if pool not in _to_be_made(a))
     return needed if all(needed) else ()
+
+
+def _to_be_made(a: Assessment) -> frozenset[str]:
+    writes = () if a.plan is None else a.plan.writes
+    return frozenset(
+        w.key.name for w in writes if isinstance(w, Create) and w.key.kind is Kind.MACHINE_CONFIG_POOL
+    )
 
 
 def _pool(a: Assessment, pool: str) -> str:

@@ -102,6 +102,8 @@ class GateView:
 
     subject: str
     verdict: Verdict
+    facts: tuple[str, ...] = ()
+    """Of a pool that is not settled: every fact that is not as it has to be, where the verdict's reason says each thing once."""
 
 
 @dataclass(frozen=True, slots=True)
