@@ -88,15 +88,17 @@ def after_apply(
     *,
     force: Literal["taken", "asked"],
 ) -> tuple[dict[str, Any], Managers]:
-    """The merged object and its ownership. Raises the conflict, unless its fields are to be `taken`."""
+    """The merged object and its ownership. Raises the conflict, unless its fields are to be `taken`.
+
+    Whoever applies what changes no value owns it without a time, or keeps the time of its last change.
+    """
     managers, me, old = dict(live.owners), actor.key("Apply"), live.obj
     if not managers:
         before = Actor(BEFORE_FIRST_APPLY, actor.api_version, "", actor.time)
         managers = dict(after_create(old, schema, {}, before))
     last = managers.get(me)
     mine = _without(stripped(field_set(ownable(body), schema)), ignore)
-    former = dict(managers)
-    managers[me] = Owned(mine, actor.time if last is None or last.fields != mine else last.time)
+    managers[me] = Owned(mine, "" if last is None else last.time)
     current = ownable(old)
     merged = merge(current, ownable(body), schema)
     merged = {} if merged is MISSING else merged
@@ -109,13 +111,9 @@ def after_apply(
     result = reduced(managers, me, taken, removed)
     if not mine:
         result.pop(me, None)
-    if me in result and (added or modified or removed or _fields(result) != _fields(former)):
+    if me in result and (added or modified or removed):
         result[me] = Owned(mine, actor.time)
     return kept_up(old, _joined(old, merged), body, actor.manager), result
-
-
-def _fields(managers: Managers) -> dict[ManagerKey, Node]:
-    return {key: owned.fields for key, owned in managers.items()}
 
 
 def _joined(live: dict[str, Any], merged: dict[str, Any]) -> dict[str, Any]:
