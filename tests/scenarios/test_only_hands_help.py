@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
 
+from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
-from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
+from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, simple_fleet
+from gitops_mc.sandbox.moduleinfo import Publication
+from tests.scenarios.crashes import Killed
+from tests.scenarios.repository import custom_pool
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, module, policy
 
 APP = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 OTHER = machine_config("50-worker-app", files={"/etc/app.conf": "two\n"}, app_service=UNIT)
@@ -27,6 +33,57 @@ def test_a_pool_paused_by_another_in_the_middle_is_a_hold_that_names_it() -> Non
     world.files.update(dict.fromkeys(EVERYWHERE, OTHER))
     begun = len(world.writes("edge-1"))
     world.run(until=lambda look: bool(world.writes("edge-1")[begun:]))
+    world.fleet.person("edge-1").pause("worker")
+    outlook = world.run(hours=3)
+    assert isinstance(outlook, Hold), outlook
+    assert "whoever paused pool worker of edge-1 has to unpause it" in outlook.acts
+    world.fleet.person("edge-1").unpause("worker")
+    assert isinstance(world.run(), Done)
+
+
+@dataclass
+class DiesAtItsFirstWrite:
+    """A process that has decided to begin, has remembered it, and has written nothing yet."""
+
+    inner: Transport
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        if request.method != "GET" and ("dryRun", "All") not in request.query:
+            raise Killed
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+CUSTOM = custom_pool("gpu")
+POLICY = policy({"/etc/app.conf": "app.service"})
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"clusters/edge-1/pool.yaml": CUSTOM},
+        {"clusters/edge-1/policy.yaml": POLICY},
+        {"clusters/edge-1/module.yaml": module("edge-1", "v4.4.0")},
+        {"clusters/edge-1/pool.yaml": CUSTOM, "clusters/edge-1/policy.yaml": POLICY},
+    ],
+    ids=["a new pool", "a policy", "an upgrade", "both"],
+)
+def test_a_pool_paused_by_another_before_the_first_write_is_a_hold_whatever_is_still_to_be_written(
+    more: dict[str, str],
+) -> None:
+    spec = replace(
+        simple_fleet("edge-1", "edge-2", "edge-3"),
+        publications=tuple(Publication("machine-config", v) for v in (MACHINE_CONFIG_VERSION, "v4.4.0")),
+    )
+    world = RolloutWorld(spec=spec, files=dict(EVERYWHERE))
+    assert isinstance(world.run(), Done)
+    world.files.update({**dict.fromkeys(EVERYWHERE, OTHER), **more})
+    written = len(world.writes("edge-1"))
+    world.wrap = DiesAtItsFirstWrite
+    with pytest.raises(Killed):
+        world.run()
+    assert world.cluster_memory("edge-1").admitted_at is not None
+    assert len(world.writes("edge-1")) == written
+    world.wrap = lambda transport: transport
     world.fleet.person("edge-1").pause("worker")
     outlook = world.run(hours=3)
     assert isinstance(outlook, Hold), outlook
