@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
 from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, count, digest_of
+from gitops_mc.core.remembered import another_pass
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
@@ -38,6 +39,7 @@ def next_moves(
     fleet: Fleet, memory: FleetMemory, observed: Observed, now: datetime, acts: Acts = NO_ACTS
 ) -> tuple[Decision, FleetMemory]:
     """One pass."""
+    another_pass()
     memory = prune_limits(_after_gap(memory, now), fleet)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
