@@ -58,6 +58,8 @@ def _cluster(cluster: ClusterPreview) -> JsonObject:
         "nodesRebooting": cluster.rebooting,
         "nodesDraining": cluster.draining,
         "estimateSeconds": int(cluster.estimate.total_seconds()),
+        "modulesWithoutEstimate": list(cluster.untimed),
+        "moduleLimitSeconds": int(cluster.module_limit.total_seconds()),
         "remarks": [{"kind": word, "text": text} for word, text in remarks(cluster)],
         "problems": [problem_json(problem) for problem in errors],
         "digest": None if plan is None else plan.digest,

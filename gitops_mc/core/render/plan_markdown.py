@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.plan_text import cluster_text
-from gitops_mc.core.render.plan_words import duration, headline, source, totals, wave_words
+from gitops_mc.core.render.plan_words import headline, source, time_words, totals, wave_words
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
 
 LIMIT = 65_536
@@ -46,8 +46,9 @@ def plan_markdown(found: FleetPreview, redact: Callable[[str], str]) -> str:
 
 
 def _row(cluster: ClusterPreview, redact: Callable[[str], str]) -> str:
-    time = duration(cluster.estimate) if cluster.estimate else ""
-    cells = (_cell(redact, cluster.name), _cell(redact, cluster.wave), _cell(redact, headline(cluster)), time)
+    cells = (
+        _cell(redact, text) for text in (cluster.name, cluster.wave, headline(cluster), time_words(cluster))
+    )
     return f"| {' | '.join(cells)} |\n"
 
 

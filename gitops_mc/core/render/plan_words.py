@@ -141,9 +141,16 @@ def changes_words(cluster: ClusterPreview) -> str:
     assert cluster.plan is not None
     plan = cluster.plan
     told = [f"{count(len(plan.writes), 'change')} in {count(len(plan.steps), 'step')}", *disturbed(cluster)]
-    if cluster.estimate:
-        told.append(f"about {duration(cluster.estimate)}")
-    return ", ".join(told)
+    return ", ".join([*told, *filter(None, [time_words(cluster)])])
+
+
+def time_words(cluster: ClusterPreview) -> str:
+    """How long it takes: an estimate for what its nodes do, and the bound for modules, of which there is none."""
+    told = [f"about {duration(cluster.estimate)}"] if cluster.estimate else []
+    if modules := cluster.untimed:
+        each = "" if len(modules) == 1 else " each"
+        told.append(f"at most {duration(cluster.module_limit)}{each} for {named('module', modules)}")
+    return " and ".join(told)
 
 
 def disturbed(cluster: ClusterPreview) -> Iterator[str]:
@@ -211,8 +218,11 @@ def wave_words(wave: WavePreview) -> str:
         rules.append(f"waits for approval: gitops-mc apply --approve {wave.line.wave.name}")
     if not wave.clusters:
         return "no cluster falls into it"
+    untimed = any(c.untimed for c in wave.clusters)
     if wave.estimate:
-        rules.append(f"about {duration(wave.estimate)}")
+        rules.append(f"about {duration(wave.estimate)}{' and the time that modules take' if untimed else ''}")
+    elif untimed:
+        rules.append("as long as modules take")
     return f"{', '.join(c.name for c in wave.clusters)} ({'; '.join(rules)})"
 
 

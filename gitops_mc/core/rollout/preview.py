@@ -65,6 +65,8 @@ class ClusterPreview:
     checks: Mapping[WriteId, ServerCheck] = field(default_factory=dict, compare=False)
     past: Circumstances = NO_CIRCUMSTANCES
     """What is remembered of it and has decided the plan."""
+    module_limit: timedelta = timedelta(0)
+    """How long a module may take before it counts as failed; nobody knows how long it will."""
 
     @property
     def name(self) -> str:
@@ -107,6 +109,12 @@ class ClusterPreview:
             if step.kind is StepKind.POOLS:
                 total += max((left.pop(p, timedelta(0)) for p in step.pools), default=timedelta(0))
         return total + max(left.values(), default=timedelta(0))
+
+    @property
+    def untimed(self) -> tuple[str, ...]:
+        """Modules that are waited for, one after the other, and that the estimate leaves out."""
+        steps = () if self.plan is None else self.plan.steps
+        return tuple(step.subject for step in steps if step.kind is StepKind.MODULE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +246,10 @@ def _cluster(newest: DesiredCluster, scene: _Scene) -> ClusterPreview:
     if needs_approval(case, plan):
         touched = sum(1 for write in plan.writes if write.touch is Touch.CHANGES_EXISTING)
         approve = f"first contact: {touched} of {len(plan.writes)} writes change, take over or delete what somebody set"
-    return replace(shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past)
+    limit = fleet.policy.gates.module.timeout
+    return replace(
+        shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past, module_limit=limit
+    )
 
 
 def _arriving(memory: ClusterMemory, case: Case) -> ClusterMemory:
