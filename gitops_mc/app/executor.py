@@ -296,14 +296,13 @@ class Executor:
 
 
 def _moves_nodes(cluster: DesiredCluster, live: LiveCluster | None) -> bool:
-    """Whether a pool in Git would select other nodes than its live one. Which pools give nodes to it is then to be known
-    before the step begins; otherwise every pool of the cluster would be taken into it.
+    """Whether a pool in Git selects other nodes than its live one, or may: the live ones have not been read. Which pools
+    give nodes to it is then to be known before the step begins; otherwise every pool of the cluster would be taken into it.
     """
-    if live is None or isinstance(live.pools, Unknown):
-        return False
-    pools = live.pools.value
+    pools = live.pools if live is not None else None
+    known = {} if pools is None or isinstance(pools, Unknown) else pools.value
     return any(
-        node_selector(manifest.body) != node_selector(pools.get(manifest.key.name, {}))
+        node_selector(manifest.body) != node_selector(known.get(manifest.key.name, {}))
         for manifest in cluster.of_kind(Kind.MACHINE_CONFIG_POOL)
         if node_selector(manifest.body) is not None
     )

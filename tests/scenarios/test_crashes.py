@@ -1,23 +1,144 @@
-"""Killed at any call of a rollout and started again: the same end, and no node reboots more often."""
+"""Killed at any call of a rollout, or in any save, and started again: the same end, and no node reboots more often.
+
+`make crashes` prints the whole of it as a table.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import random
-from collections.abc import Callable
+from collections import defaultdict
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from gitops_mc.adapters.memory import FileMemory
 from gitops_mc.app.executor import Pace
 from gitops_mc.app.ports import Transport
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.moves import Done
-from tests.scenarios.crashes import Counted, Killed, Moment
-from tests.scenarios.test_groups import second, world
+from gitops_mc.sandbox.fleet import simple_fleet
+from tests.scenarios.crash_everywhere import Chosen, Rule, compare, crash, every_step, no_step
+from tests.scenarios.crash_rollout import Case, Ending, Fate, Moment, Rollout, Sort, Step
+from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, REPAIR
+from tests.scenarios.crashes import Counted, Killed
+from tests.scenarios.crashes import Moment as CallMoment
+from tests.scenarios.rollout_world import RolloutWorld, machine_config
+from tests.scenarios.test_groups import FLEET, pool, second, world
 
-SAMPLE = 4
-"""Reads and dry runs at which the process is killed, drawn by a fixed seed, beside every write."""
+
+def some_writes_and_saves(step: Step) -> bool:
+    """A few of both: they leave what no other death leaves."""
+    return step.sort in {Sort.WRITE, Sort.SAVE} and Chosen(of=12)(step)
+
+
+def all_is_well(case: Case, rule: Rule, again: Rule = no_step) -> None:
+    tally = crash(case, rule, again=again)
+    assert tally.verdicts, "nobody died"
+    assert not tally.failures, f"{len(tally.failures)} of {len(tally.verdicts)}: {tally.failures[0].failure}"
+
+
+def named(case: Case) -> str:
+    return case.name
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_killed_at_a_few_writes_and_saves_it_ends_the_same(case: Case) -> None:
+    all_is_well(case, some_writes_and_saves)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_killed_at_every_call_and_in_every_save_it_ends_the_same(case: Case) -> None:
+    all_is_well(case, every_step)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", [INSTALLATION, BRACKET, REPAIR], ids=named)
+def test_killed_again_at_every_call_of_the_process_that_came_after_it_ends_the_same(case: Case) -> None:
+    all_is_well(case, Chosen(of=90, seed=1), again=every_step)
+
+
+def test_deaths_that_leave_the_same_are_followed_by_the_same() -> None:
+    """What allows one of them to stand for all: the logs of all servers, with times, are the same to the byte."""
+    tally = crash(POLICY, lambda step: 40 <= step.number < 52, merge=False)
+    logs = defaultdict(set)
+    for verdict in tally.verdicts:
+        assert not verdict.failure
+        logs[verdict.leaves].add(verdict.log)
+    assert len(tally.verdicts) > len(logs) > 1
+    assert all(len(found) == 1 for found in logs.values())
+
+
+def test_another_end_is_seen() -> None:
+    """The comparison itself: a value, a missing object and one more reboot are each told by their place."""
+    good = Ending({"edge-1/x": {"spec": {"a": 1}}}, {"edge-1/n": 1}, {}, {"clusters": {}})
+    compare(good, good)
+    for bad, told in (
+        (dataclasses.replace(good, state={"edge-1/x": {"spec": {"a": 2}}}), "edge-1/x/spec/a"),
+        (dataclasses.replace(good, state={}), "the clusters/edge-1/x"),
+        (dataclasses.replace(good, memory={"clusters": {"e": {}}}), "the memory/clusters/e"),
+        (dataclasses.replace(good, reboots={"edge-1/n": 2}), "edge-1/n"),
+    ):
+        with pytest.raises(AssertionError, match=told):
+            compare(bad, good)
+
+
+# ------------------------------------------------------------------------------------------------------- two at once
+
+
+class Racing(Fate):
+    """Ends the first process at a write; at each step of the second one a third tries to start."""
+
+    def __init__(self) -> None:
+        self.rollout: Rollout | None = None
+        self.writes = 0
+        self.refused = 0
+
+    def step(self, sort: Sort, what: str) -> None:
+        assert self.rollout is not None
+        self.writes += sort is Sort.WRITE
+        if self.rollout.dead:
+            with pytest.raises(MemoryStoreError, match="in use by process"):
+                FileMemory(self.rollout.disk.path)
+            self.refused += 1
+
+    def at(self, moment: Moment, late: object = None) -> None:
+        assert self.rollout is not None
+        if self.writes == 3 and not self.rollout.dead:
+            self.rollout.dead = "killed at the third write"
+            raise Killed
+
+
+def test_of_two_restarts_the_second_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
+    fate = Racing()
+    fate.rollout = Rollout(POLICY, tmp_path, fate)
+    fate.rollout.play()
+    assert fate.refused > 20
+    FileMemory(fate.rollout.disk.path).close()
+
+
+# ------------------------------------------------------------------------------------------------- what it has found
+
+
+def test_a_fresh_process_pauses_no_pool_that_a_new_one_does_not_touch() -> None:
+    """One that starts with settled clocks writes on its first look; which nodes a new pool takes is known by then."""
+    made = RolloutWorld(spec=simple_fleet("edge-1", workers=2), files={"fleet.yaml": FLEET})
+    made.files |= {
+        "clusters/edge-1/a.yaml": machine_config("50-worker-a", files={"/etc/a.conf": "1\n"}),
+        "clusters/edge-1/b.yaml": machine_config("50-worker-b", files={"/etc/b.conf": "1\n"}),
+        "clusters/edge-1/pools.yaml": pool("gpu"),
+    }
+    settled = made.start + timedelta(seconds=29)
+    made.run(until=lambda look: look.at >= settled)
+    assert made.writes("edge-1") == ()
+    assert isinstance(made.run(), Done)
+    assert {write.name for write in made.writes("edge-1")} == {"50-worker-a", "50-worker-b", "gpu", "worker"}
+
+
+# ------------------------------------------------------------------------------------------------------ memory lost
 
 
 class Run:
@@ -30,9 +151,8 @@ class Run:
         self.world.pace = Pace(every=timedelta(seconds=5))
         self.before = self.world.reboots("edge-1")
         self.world.files = second()
-        self.calls: list[tuple[str, str]] = []
 
-    def process(self, kill_at: int | None = None, moment: Moment = Moment.BEFORE) -> None:
+    def process(self, kill_at: int | None = None, moment: CallMoment = CallMoment.BEFORE) -> Counted:
         counted: list[Counted] = []
 
         def wrap(transport: Transport) -> Transport:
@@ -40,87 +160,33 @@ class Run:
             return counted[-1]
 
         self.world.wrap = wrap
-        try:
-            outlook = self.world.run()
-            assert isinstance(outlook, Done), outlook
-        finally:
-            self.calls = counted[-1].calls
+        outlook = self.world.run()
+        assert isinstance(outlook, Done), outlook
+        return counted[-1]
 
     def reboots(self) -> dict[str, int]:
         return {node: n - self.before[node] for node, n in self.world.reboots("edge-1").items()}
 
-    def state(self) -> dict[str, JsonObject]:
-        """What stands in the cluster, without what the server and the operator make."""
-        person = self.world.fleet.person("edge-1")
-        found = {}
-        for resource in ("machineconfigs", "machineconfigpools", "machineconfigurations"):
-            for body in person.list_all(resource):
-                if not body["metadata"]["name"].startswith("rendered-"):
-                    spec = {k: v for k, v in body["spec"].items() if k != "configuration"}
-                    marks = {k: body["metadata"].get(k) for k in ("labels", "annotations")}
-                    found[f"{resource}/{body['metadata']['name']}"] = {"spec": spec, **marks}
-        return found
 
-
-@pytest.fixture(scope="module")
-def undisturbed() -> Run:
-    run = Run()
-    run.process()
-    return run
-
-
-def _points(calls: list[tuple[str, str]]) -> list[int]:
-    """Every write, and a sample of the rest: dry runs and reads change nothing, so they differ little."""
-    writes = [n for n, (method, path) in enumerate(calls, 1) if method != "GET" and "?dry" not in path]
-    others = [n for n, _ in enumerate(calls, 1) if n not in writes]
-    return sorted({*writes, *random.Random(7).sample(others, SAMPLE)})
-
-
-def _every_point(calls: list[tuple[str, str]]) -> list[int]:
-    """Every write and dry run, and every third read."""
-    return [n for n, (method, _) in enumerate(calls, 1) if method != "GET" or n % 3 == 0]
-
-
-def _checked(run: Run, undisturbed: Run, what: str) -> None:
-    assert run.state() == undisturbed.state(), what
-    assert run.reboots() == undisturbed.reboots(), what
-    assert run.reboots() == dict.fromkeys(run.reboots(), 1)
-
-
-@pytest.mark.parametrize("moment", list(Moment))
-@pytest.mark.parametrize(
-    "points", [_points, pytest.param(_every_point, marks=pytest.mark.slow)], ids=["writes", "all"]
-)
-def test_killed_at_a_call_and_started_again_it_ends_the_same(
-    undisturbed: Run, moment: Moment, points: Callable[[list[tuple[str, str]]], list[int]]
-) -> None:
-    assert len([m for m, p in undisturbed.calls if m != "GET" and "?dry" not in p]) >= 10
-    for point in points(undisturbed.calls):
-        run = Run()
-        with pytest.raises(Killed):
-            run.process(point, moment)
-        run.process()
-        _checked(run, undisturbed, f"killed {moment.value} call {point}: {undisturbed.calls[point - 1]}")
-
-
-def test_killed_again_and_again_it_still_ends_the_same(undisturbed: Run) -> None:
+def test_killed_again_and_again_it_still_reboots_every_node_once() -> None:
     run = Run()
     chance = random.Random(11)
     for _ in range(12):
         try:
-            run.process(chance.randrange(1, 90), chance.choice(list(Moment)))
+            run.process(chance.randrange(1, 90), chance.choice(list(CallMoment)))
             break
         except Killed:
             continue
     run.process()
-    _checked(run, undisturbed, "killed twelve times")
+    assert run.reboots() == dict.fromkeys(run.reboots(), 1)
 
 
-def test_memory_lost_in_the_middle_is_first_contact_and_reboots_nothing_more(undisturbed: Run) -> None:
-    writes = [n for n, (m, p) in enumerate(undisturbed.calls, 1) if m != "GET" and "?dry" not in p]
+def test_memory_lost_in_the_middle_is_first_contact_and_reboots_nothing_more() -> None:
+    calls = Run().process().calls
+    writes = [n for n, (m, p) in enumerate(calls, 1) if m != "GET" and "?dry" not in p]
     run = Run()
     with pytest.raises(Killed):
-        run.process(writes[len(writes) // 2], Moment.AFTER)
+        run.process(writes[len(writes) // 2], CallMoment.AFTER)
     run.world.store.state = None
     run.world.wrap = lambda transport: transport
     said = run.world.run(hours=1)
@@ -129,4 +195,4 @@ def test_memory_lost_in_the_middle_is_first_contact_and_reboots_nothing_more(und
     assert "a step of ours that was never closed" in run.world.view("edge-1").reason
     assert run.reboots() == dict.fromkeys(run.reboots(), 0)
     assert isinstance(run.world.run(Acts(approved=frozenset({"edge-1"}))), Done)
-    assert run.reboots() == undisturbed.reboots()
+    assert run.reboots() == dict.fromkeys(run.reboots(), 1)

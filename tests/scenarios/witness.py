@@ -82,6 +82,11 @@ class Standing:
         late = [n.name for n in others if not (n.updated_to(name) and n.available)]
         return f"nodes {', '.join(late)}" if late else ""
 
+    def members(self, pool: str) -> set[str]:
+        """Names of the nodes that are in a pool."""
+        found = assign(self.nodes(), self.of("machineconfigpools").values()).by_pool.get(pool, ())
+        return {node.name for node in found}
+
     def _fresh(self, node: str, at: datetime) -> bool:
         return node in self._by_hand and at - self._by_hand[node] <= REPORTED
 
