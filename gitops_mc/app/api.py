@@ -7,11 +7,11 @@ Single calls are repeated, nothing larger, and only where a second run cannot hu
 | call | repeated when the server refused it (429) | repeated when its effect is unknown (no answer, 5xx) |
 |---|---|---|
 | get, list, serves, can_i | yes | yes: they change nothing |
-| apply, merge_patch with metadata.resourceVersion | yes | yes: if the first took effect the second is a StaleError |
+| apply with metadata.resourceVersion | yes | yes: if the first took effect the second is a StaleError |
 | json_patch with a `test` of /metadata/resourceVersion | yes | yes: the same |
 | delete (always with a uid) | yes | yes: if the first took effect the second is a NotFoundError |
 | every dry run but create's | yes | yes |
-| apply, merge_patch, json_patch without that | yes | no: between the two another may have written or deleted |
+| apply, json_patch without that | yes | no: between the two another may have written or deleted |
 | create | no | no: it would make a second object |
 
 So a StaleError or NotFoundError of a write may be the trace of our own first attempt: read again, decide again.
@@ -21,13 +21,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from enum import Enum, StrEnum
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
 from gitops_mc.app.api_errors import PatchTests, is_object, where
 from gitops_mc.app.api_paths import RESOURCES, Resource, api_root, resource
-from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, METADATA_LIST, Request
+from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, METADATA_LIST, Request
 from gitops_mc.core.errors import GoneError, NotFoundError, UnreachableError
 from gitops_mc.core.model import FIELD_MANAGER, JsonObject, metadata, name_of, resource_version
 
@@ -43,7 +43,6 @@ __all__ = [
     "DryRun",
     "Force",
     "Patience",
-    "Propagation",
     "Resource",
     "resource",
 ]
@@ -64,14 +63,6 @@ class DryRun(Enum):
 
     NO = "no"
     SERVER = "server"
-
-
-class Propagation(StrEnum):
-    """What becomes of the dependents of a deleted object."""
-
-    BACKGROUND = "Background"
-    FOREGROUND = "Foreground"
-    ORPHAN = "Orphan"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,25 +197,6 @@ class ClusterApi:
         tests = PatchTests.SOME if tested else PatchTests.NONE
         return self._calls.answer(cluster, Call(request, what.kind, _repeat(guarded, dry_run), tests))
 
-    def merge_patch(
-        self,
-        cluster: str,
-        what: Resource,
-        name: str,
-        patch: JsonObject,
-        *,
-        namespace: str = "",
-        subresource: str = "",
-        dry_run: DryRun = DryRun.NO,
-    ) -> JsonObject:
-        """RFC 7386. With metadata.resourceVersion in the patch a change in between is a StaleError."""
-        query = (("fieldManager", FIELD_MANAGER), *_dry(dry_run))
-        path = what.item(name, namespace, subresource)
-        request = Request("PATCH", path, query, _encode(patch), MERGE_PATCH)
-        return self._calls.answer(
-            cluster, Call(request, what.kind, _repeat(resource_version(patch) != "", dry_run))
-        )
-
     def delete(
         self,
         cluster: str,
@@ -234,7 +206,6 @@ class ClusterApi:
         uid: str,
         version: str,
         namespace: str = "",
-        propagation: Propagation = Propagation.BACKGROUND,
         dry_run: DryRun = DryRun.NO,
     ) -> None:
         """Delete exactly the object that was read: `uid` and `version` (its resourceVersion) are preconditions.
@@ -250,7 +221,7 @@ class ClusterApi:
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": {"uid": uid, "resourceVersion": version},
-            "propagationPolicy": propagation.value,
+            "propagationPolicy": "Background",
         }
         if dry_run is DryRun.SERVER:
             options["dryRun"] = [

@@ -36,12 +36,11 @@ class Resource:
             raise ValueError(f"{self.kind} is cluster-scoped, it has no namespace {namespace!r}")
         return f"{base}/namespaces/{_segment(namespace)}/{self.plural}"
 
-    def item(self, name: str, namespace: str = "", subresource: str = "") -> str:
+    def item(self, name: str, namespace: str = "") -> str:
         """Path of one object. Raises ValueError when the namespace is missing."""
         if self.namespaced and not namespace:
             raise ValueError(f"{self.kind} {name!r} needs a namespace")
-        path = f"{self.collection(namespace)}/{_segment(name)}"
-        return f"{path}/{subresource}" if subresource else path
+        return f"{self.collection(namespace)}/{_segment(name)}"
 
 
 def api_root(group_version: str) -> str:

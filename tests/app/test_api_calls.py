@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.app.api import ClusterApi, DryRun, Force, Patience, Propagation, resource
+from gitops_mc.app.api import ClusterApi, DryRun, Force, Patience, resource
 from gitops_mc.app.ports import APPLY_PATCH, JSON_PATCH, METADATA_LIST, Request, Response
 from gitops_mc.core.errors import (
     ApiError,
@@ -100,13 +100,11 @@ REPEATABLE: dict[str, Callable[[ClusterApi], object]] = {
     "json patch testing the version": lambda a: a.json_patch(
         "edge-01", POOL, "worker", [TEST_VERSION, CHANGE]
     ),
-    "merge patch with resourceVersion": lambda a: a.merge_patch("edge-01", POOL, "worker", BODY),
     "delete": lambda a: a.delete("edge-01", POOL, "worker", uid="u1", version="7"),
 }
 ONLY_WHEN_REFUSED: dict[str, Callable[[ClusterApi], object]] = {
     "apply without resourceVersion": lambda a: a.apply("edge-01", POOL, FRESH),
     "json patch testing a value": lambda a: a.json_patch("edge-01", POOL, "worker", [TEST_VALUE, CHANGE]),
-    "merge patch without resourceVersion": lambda a: a.merge_patch("edge-01", POOL, "worker", FRESH),
 }
 NEVER: dict[str, Callable[[ClusterApi], object]] = {
     "create": lambda a: a.create("edge-01", POOL, FRESH),
@@ -252,10 +250,10 @@ def test_an_apply_is_ours_and_not_forced_unless_asked() -> None:
 
 def test_a_deletion_names_the_very_object_that_was_read() -> None:
     script = Script([ok(kind="Status")])
-    api(script).delete("edge-01", POOL, "worker", uid="u1", version="7", propagation=Propagation.FOREGROUND)
+    api(script).delete("edge-01", POOL, "worker", uid="u1", version="7")
     options = json.loads(script.sent[0].body)
     assert options["preconditions"] == {"uid": "u1", "resourceVersion": "7"}
-    assert options["propagationPolicy"] == "Foreground"
+    assert options["propagationPolicy"] == "Background"
 
 
 @pytest.mark.parametrize(("uid", "version"), [("", "7"), ("u1", "")])

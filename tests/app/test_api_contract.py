@@ -159,7 +159,6 @@ def policy(*actions: str) -> dict[str, Any]:
 
 def test_a_conflict_names_the_other_manager_and_its_fields_and_force_takes_them(api: ClusterApi) -> None:
     api.create("edge-01", POLICY, {**policy("None"), "metadata": {"name": "cluster"}})
-    api.merge_patch("edge-01", POLICY, "cluster", {"metadata": {"labels": {"a": "b"}}})
     desired = policy("Reboot")
     with pytest.raises(ApplyConflictError) as caught:
         api.apply("edge-01", POLICY, desired)
@@ -204,21 +203,6 @@ def test_a_json_patch_whose_test_fails_is_stale_and_changes_nothing(api: Cluster
 
 def pool(name: str) -> dict[str, Any]:
     return {"apiVersion": MACHINE, "kind": "MachineConfigPool", "metadata": {"name": name}, "spec": {}}
-
-
-def test_a_merge_patch_pinned_to_an_older_version_is_stale(api: ClusterApi) -> None:
-    read = api.create("edge-01", POOL, pool("worker"))
-    pin = {"metadata": {"resourceVersion": resource_version(read)}}
-    api.merge_patch("edge-01", POOL, "worker", pin | {"spec": {"maxUnavailable": 2}})
-    with pytest.raises(StaleError):
-        api.merge_patch("edge-01", POOL, "worker", pin | {"spec": {"maxUnavailable": 3}})
-
-
-def test_status_is_written_apart_from_spec(api: ClusterApi) -> None:
-    api.create("edge-01", POOL, pool("worker"))
-    patch = {"spec": {"paused": True}, "status": {"machineCount": 3}}
-    found = api.merge_patch("edge-01", POOL, "worker", patch, subresource="status")
-    assert (found["status"]["machineCount"], found["spec"].get("paused")) == (3, None)
 
 
 def test_only_the_object_that_was_read_is_deleted(api: ClusterApi) -> None:
