@@ -38,11 +38,11 @@ BEFORE_FIRST_APPLY = "before-first-apply"
 """Manager of what an object without any ownership holds when somebody applies to it."""
 
 
-def ignored(resource: Resource, subresource: str) -> str:
-    """The top-level field that a write to this (sub)resource neither changes nor owns; `""` for none."""
+def ignored(resource: Resource, subresource: str) -> tuple[str, ...]:
+    """The top-level fields that a write to this (sub)resource neither changes nor owns."""
     if subresource == "status":
-        return "f:spec"
-    return "f:status" if resource.has_status else ""
+        return ("f:spec",) if resource.built_in else ("f:spec", "f:metadata")
+    return ("f:status",) if resource.has_status else ()
 
 
 def applied(body: bytes, target: Target) -> dict[str, Any]:
@@ -69,14 +69,16 @@ def applied(body: bytes, target: Target) -> dict[str, Any]:
     return obj
 
 
-def after_first_apply(body: dict[str, Any], schema: Schema, actor: Actor, ignore: str) -> Managers:
+def after_first_apply(
+    body: dict[str, Any], schema: Schema, actor: Actor, ignore: tuple[str, ...]
+) -> Managers:
     """Ownership of an object that an apply creates."""
     mine = _without(stripped(field_set(ownable(body), schema)), ignore)
     return {actor.key("Apply"): Owned(mine, actor.time)} if mine else {}
 
 
-def _without(fields: Node, ignore: str) -> Node:
-    return {k: v for k, v in fields.items() if k != ignore} if ignore else fields
+def _without(fields: Node, ignore: tuple[str, ...]) -> Node:
+    return {k: v for k, v in fields.items() if k not in ignore} if ignore else fields
 
 
 def after_apply(
@@ -84,7 +86,7 @@ def after_apply(
     body: dict[str, Any],
     schema: Schema,
     actor: Actor,
-    ignore: str,
+    ignore: tuple[str, ...],
     *,
     force: Literal["taken", "asked"],
 ) -> tuple[dict[str, Any], Managers]:

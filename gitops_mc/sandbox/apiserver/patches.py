@@ -11,7 +11,7 @@ from gitops_mc.sandbox.apiserver.equality import same
 
 def merge_patch(target: Any, patch: Any) -> Any:
     if not isinstance(patch, dict):
-        return patch
+        return patch if isinstance(target, dict) else _without_nulls(patch)
     result = dict(target) if isinstance(target, dict) else {}
     for key, value in patch.items():
         if value is None:
@@ -19,6 +19,17 @@ def merge_patch(target: Any, patch: Any) -> Any:
         else:
             result[key] = merge_patch(result.get(key), value)
     return result
+
+
+def _without_nulls(value: Any) -> Any:
+    """Null members of objects go, inside of lists as well; null elements of lists stay."""
+    match value:
+        case dict():
+            return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        case list():
+            return [_without_nulls(item) for item in value]
+        case _:
+            return value
 
 
 def json_patch(target: Any, operations: Any) -> Any:
@@ -108,14 +119,15 @@ def _remove(target: Any, operation: dict[str, Any], pointer: str = "path") -> An
 
 
 def _replace(target: Any, operation: dict[str, Any]) -> Any:
+    """A member of an object that is not there is set; an element of a list has to be there."""
     steps = _steps(operation.get("path"))
-    _get(target, steps)
 
     def change(node: Any, step: str) -> Any:
         if isinstance(node, dict):
             return {**node, step: operation.get("value")}
-        at = _index(step, len(node))
-        return [*node[:at], operation.get("value"), *node[at + 1 :]]
+        if isinstance(node, list) and (at := _index(step, len(node))) < len(node):
+            return [*node[:at], operation.get("value"), *node[at + 1 :]]
+        raise _refused()
 
     return _changed(target, steps, change) if steps else operation.get("value")
 
@@ -139,7 +151,12 @@ def _move(target: Any, operation: dict[str, Any]) -> Any:
 
 
 def _copy(target: Any, operation: dict[str, Any]) -> Any:
-    return _add(target, operation, _get(target, _steps(operation.get("from"))))
+    """A member that its object does not have is copied as null."""
+    *above, last = _steps(operation.get("from")) or [""]
+    holder = _get(target, above)
+    absent = isinstance(holder, dict) and last not in holder
+    value = None if absent else _get(holder, [last])
+    return _add(target, {**operation, "value": value})
 
 
 _OPERATIONS: dict[Any, Callable[[Any, dict[str, Any]], Any]] = {

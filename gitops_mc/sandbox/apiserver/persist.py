@@ -18,10 +18,7 @@ def finish(
 ) -> Response:
     """Validate the object with its new owners, then persist it, unless it is a dry run or nothing has changed."""
     obj = with_owners(obj, owners)
-    resource, old = writing.resource, live.obj if live is not None else None
-    labels = obj["metadata"].get("labels") or {}
-    if causes := [*label_problems(labels), *_finalizers_added(live, obj), *problems(obj, old, resource)]:
-        raise invalid_object(resource, writing.target.name, causes)
+    refuse_invalid(writing, live, obj)
     code = 200 if live is not None else 201
     if live is not None and same_but_times(live.obj, obj):
         return Response(code, live.body(), JSON_HEADERS)
@@ -31,6 +28,14 @@ def finish(
     if gone and live is not None:
         return Response(code, remove(writing, live, obj, verb).body(), JSON_HEADERS)
     return Response(code, persist(writing, live, obj, owners, verb).body(), JSON_HEADERS)
+
+
+def refuse_invalid(writing: Writing, live: Stored | None, obj: dict[str, Any]) -> None:
+    """Raises 422 with everything that is wrong with the object."""
+    resource, old = writing.resource, live.obj if live is not None else None
+    labels = obj["metadata"].get("labels") or {}
+    if causes := [*label_problems(labels), *_finalizers_added(live, obj), *problems(obj, old, resource)]:
+        raise invalid_object(resource, writing.target.name, causes)
 
 
 def _finalizers_added(live: Stored | None, obj: dict[str, Any]) -> list[Cause]:

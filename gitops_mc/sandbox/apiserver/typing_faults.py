@@ -30,7 +30,7 @@ def faults(value: Any, schema: Schema, path: str = "") -> Iterator[str]:
         return
     types, name = _EXPECTED[schema.type]
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
-        yield f"{path}: expected {name}, got &value.valueUnstructured{{Value:{_go(value)}}}"
+        yield f"{path}: expected {name}, got {_got(value, schema)}"
     elif isinstance(value, dict):
         for key, item in value.items():
             child = schema.child(key)
@@ -51,7 +51,7 @@ def _list_faults(value: list[Any], schema: Schema, path: str) -> Iterator[str]:
                 f"{path}: element {at}: associative list with keys has an element that omits all key fields "
                 f"{_go_list(missing)} (and doesn't have default values for any key fields)"
             )
-            continue
+            return  # the elements after it are not looked at
         place = f"[{at}]" if schema.is_atomic else element_text(element_of(item, schema))
         if not schema.is_atomic and place in seen:
             yield f"{path}: duplicate entries for key {place}"
@@ -64,12 +64,44 @@ def _go_list(texts: list[str]) -> str:
     return f"[{' '.join(json.dumps(text) for text in texts)}]"
 
 
-def _go(value: Any) -> str:
-    """A value as Go prints it; maps and lists by their type alone."""
+def _got(value: Any, schema: Schema) -> str:
+    """What came in the place of something else: by its type for a number, in full for a string, in short for the rest."""
+    match schema.type:
+        case "integer":
+            return _GO_TYPES[type(value)]
+        case "string":
+            return f"&value.valueUnstructured{{Value:{_in_full(value)}}}"
+        case _:
+            return f"&{{{_in_short(value)}}}"
+
+
+_GO_TYPES = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
+
+
+def _in_full(value: Any) -> str:
+    """As Go's `%#v`."""
     match value:
         case dict():
-            return "map[string]interface {}{...}"
+            members = (f"{json.dumps(k, ensure_ascii=False)}:{_in_full(value[k])}" for k in sorted(value))
+            return f"map[string]interface {{}}{{{', '.join(members)}}}"
         case list():
-            return "[]interface {}{...}"
+            return f"[]interface {{}}{{{', '.join(map(_in_full, value))}}}"
+        case None:
+            return "interface {}(nil)"
         case _:
             return json.dumps(value, ensure_ascii=False)
+
+
+def _in_short(value: Any) -> str:
+    """As Go's `%v`."""
+    match value:
+        case dict():
+            return f"map[{' '.join(f'{k}:{_in_short(value[k])}' for k in sorted(value))}]"
+        case list():
+            return f"[{' '.join(map(_in_short, value))}]"
+        case str():
+            return value
+        case None:
+            return "<nil>"
+        case _:
+            return json.dumps(value)

@@ -14,6 +14,16 @@ from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema
 
 _SECTIONS = ("spec", "status")
+_BLOCKING = frozenset(
+    {
+        "FieldValueTypeInvalid",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueNotSupported",
+    }
+)
+"""With one of these an object is not fit for its validation rules; they are left out."""
 _UNCHECKED = Cause(
     "FieldValueInvalid",
     "<nil>",
@@ -34,11 +44,12 @@ def problems(obj: dict[str, Any], live: dict[str, Any] | None, resource: Resourc
         if key in schema.fields and (live is None or not same(obj.get(key), live.get(key)))
     ]
     found = [cause for key in changed for cause in _member(obj, key, schema)]
-    if found:
+    if any(cause.reason in _BLOCKING for cause in found):
         return [*found, _UNCHECKED] if _declares_checks(resource) else found
-    return [
+    failed = (
         cause for key in changed if key in obj for cause in _failed_checks(obj[key], schema.fields[key], key)
-    ]
+    )
+    return [*found, *failed]
 
 
 _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
@@ -81,6 +92,7 @@ def _has_checks(schema: Schema | None) -> bool:
 
 
 _PYTHON = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+_TYPE_NAMES = {"int-or-string": "integer,string"}
 _NAMES = {dict: "object", list: "array", str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -106,7 +118,8 @@ def _shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
         yield Cause(
             "FieldValueTypeInvalid",
             path,
-            f"Invalid value: {shown}: {path} in body must be of type {schema.type}: {shown}",
+            f"Invalid value: {shown}: {_told(path)} in body must be of type {_TYPE_NAMES.get(schema.type, schema.type)}: "
+            f"{shown}",
         )
         return
     if isinstance(value, dict):
@@ -150,26 +163,39 @@ def _identity(item: Any, schema: Schema) -> str:
     return json.dumps(item) if schema.is_set else ""
 
 
+def _told(path: str) -> str:
+    """The path as the text of an error says it: what stands in status is named from there on."""
+    return path.removeprefix("status.")
+
+
 def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
     if schema.enum and value not in schema.enum:
         allowed = ", ".join(json.dumps(choice) for choice in schema.enum)
         message = f"Unsupported value: {json.dumps(value)}: supported values: {allowed}"
         yield Cause("FieldValueNotSupported", path, message)
+    if (found := _unfit(value, schema, path)) is not None:
+        yield found
+
+
+def _unfit(value: Any, schema: Schema, path: str) -> Cause | None:
+    """The first of what a scalar's schema asks of it and it does not keep to."""
+    place = _told(path)
     if schema.max_length is not None and len(value) > schema.max_length:
-        yield Cause("FieldValueTooLong", path, f"Too long: may not be more than {schema.max_length} bytes")
+        return Cause("FieldValueTooLong", path, f"Too long: may not be more than {schema.max_length} bytes")
     if schema.min_length is not None and len(value) < schema.min_length:
         message = (
-            f'Invalid value: "{value}": {path} in body should be at least {schema.min_length} chars long'
+            f'Invalid value: "{value}": {place} in body should be at least {schema.min_length} chars long'
         )
-        yield Cause("FieldValueInvalid", path, message)
+        return Cause("FieldValueInvalid", path, message)
     if schema.pattern is not None and isinstance(value, str) and _mismatch(schema.pattern, value):
-        message = f"Invalid value: {json.dumps(value)}: {path} in body should match '{schema.pattern}'"
-        yield Cause("FieldValueInvalid", path, message)
+        message = f"Invalid value: {json.dumps(value)}: {place} in body should match '{schema.pattern}'"
+        return Cause("FieldValueInvalid", path, message)
     if schema.minimum is not None and value < schema.minimum:
         message = (
-            f"Invalid value: {value}: {path} in body should be greater than or equal to {schema.minimum}"
+            f"Invalid value: {value}: {place} in body should be greater than or equal to {schema.minimum}"
         )
-        yield Cause("FieldValueInvalid", path, message)
+        return Cause("FieldValueInvalid", path, message)
+    return None
 
 
 def _mismatch(pattern: str, value: str) -> bool:
@@ -182,7 +208,8 @@ def _failed_checks(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
         return
     for check in schema.checks:
         if not check.holds(value):
-            yield Cause("FieldValueInvalid", path, f"Invalid value: {check.message}")
+            shown = "" if isinstance(value, dict | list) else f"{json.dumps(value, ensure_ascii=False)}: "
+            yield Cause("FieldValueInvalid", path, f"Invalid value: {shown}{check.message}")
     if isinstance(value, dict):
         for key in sorted(value):
             if (child := schema.child(key)) is not None:

@@ -28,7 +28,7 @@ from gitops_mc.sandbox.apiserver.field_validation import (
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
 from gitops_mc.sandbox.apiserver.objects import active, changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
-from gitops_mc.sandbox.apiserver.persist import finish
+from gitops_mc.sandbox.apiserver.persist import finish, refuse_invalid
 from gitops_mc.sandbox.apiserver.reads import not_found
 from gitops_mc.sandbox.apiserver.requests import (
     BY_ID,
@@ -86,9 +86,10 @@ def _create(writing: Writing) -> Response:
         detail = "Required value: name or generateName is required"
         raise invalid_object(writing.resource, "", [Cause("FieldValueRequired", "metadata.name", detail)])
     named = replace(writing, target=replace(writing.target, name=name))
-    if named.live() is not None:
-        raise _already_exists(named)
     obj = _checked_new(named, body)
+    if named.live() is not None:
+        refuse_invalid(named, None, obj)  # what is wrong comes before what is in the way
+        raise _already_exists(named)
     owners = managed.after_create(obj, writing.resource.schema, managed.read(obj), writing.actor())
     return finish(named, None, active(writing.resource, obj), owners, "create")
 
@@ -199,6 +200,8 @@ def _apply(writing: Writing) -> Response:
         cause = Cause("FieldValueRequired", "fieldManager", detail)
         raise invalid("PatchOptions", "meta.k8s.io", "", [(cause, f"fieldManager: {detail}")])
     resource, live = writing.resource, writing.live()
+    if live is None and writing.target.subresource:
+        raise not_found(resource, writing.target.name)
     body = applying.applied(writing.request.body, writing.target)
     check_names(body, writing.target)
     metadata = body.get("metadata") or {}
@@ -221,8 +224,6 @@ def _apply(writing: Writing) -> Response:
 
 def _create_by_apply(writing: Writing, body: dict[str, Any]) -> Response:
     resource, name = writing.resource, writing.target.name
-    if writing.target.subresource:
-        raise not_found(resource, name)
     if uid := (body.get("metadata") or {}).get("uid"):
         detail = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         raise conflict(resource, name, detail)
