@@ -10,6 +10,7 @@ import json
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -121,7 +122,8 @@ class StreamedWatch:
 
     def close(self) -> None:
         self.closed = True
-        self._answer.shutdown()
+        with suppress(OSError, ValueError):  # it has ended by itself
+            self._answer.shutdown()
 
     def _read(self) -> None:
         try:
