@@ -16,7 +16,7 @@ from gitops_mc.core.rollout.gating import GateBook, managed_pools, module_of_clo
 from gitops_mc.core.rollout.inventory import unsent
 from gitops_mc.core.rollout.memory import Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import Next, Position, marked_pools, next_step
+from gitops_mc.core.rollout.next_step import Position, marked_pools, next_step
 from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
 
 
@@ -32,41 +32,41 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         else _joined(case, current, managed)
     )
 
-    def answer(
-        standing: Standing, reason: str, following: Next | None = None, *, repair: bool = False
-    ) -> Admission:
-        return Admission(standing, reason, plan, gates, following, repair, ends_step=orphaned)
-
     orphaned = current is None and memory.begun and not memory.out and bool(marked_pools(case.live))
     failed = memory.failure
     repair = failed is not None and repairs(failed, newest, case.live)
+    could = Admission(Standing.READY, "could start", plan, gates, repair=repair, ends_step=orphaned)
     if failed is not None and not repair and failed.content != newest.content:
-        return answer(
-            Standing.FAILED,
-            f"newer content does not change what failed, so it inherits the failure: {failed.reason}",
-        )
-    if plan.not_read:
-        return answer(Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read))
-    if plan.refusals:
-        return answer(Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals))
-    if needs_approval(case, plan):
-        return answer(
-            Standing.APPROVAL,
-            f"first contact: the plan changes what somebody set ({_first_changes(plan, case.live)}); "
-            f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}",
-        )
+        told = f"newer content does not change what failed, so it inherits the failure: {failed.reason}"
+        return replace(could, standing=Standing.FAILED, reason=told)
+    if stopped := _stopped_by_plan(case, plan):
+        return replace(could, standing=stopped[0], reason=stopped[1])
     if unpublished := sorted(gates.unpublished):
         return _unpublished(case, plan, gates, unpublished)
     if used_up := _used_up(plan, gates):
-        return answer(Standing.BLOCKED, used_up)
+        return replace(could, standing=Standing.BLOCKED, reason=used_up)
     exempt = _fix_forward(case, current, gates) | _freed_by_git(case)
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
-    if closed:
-        return answer(*_not_settled(case, current, gates, closed), repair=repair)
-    if sick := _sick_modules(case, plan, gates):
-        return answer(*sick)
+    shut = _not_settled(case, current, gates, closed) if closed else _sick_modules(case, plan, gates)
+    if shut:
+        return replace(could, standing=shut[0], reason=shut[1])
     position = Position(newest, case.live, plan, gates, managed, exempt)
-    return answer(Standing.READY, "could start", next_step(position), repair=repair)
+    return replace(could, next=next_step(position))
+
+
+def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | None:
+    """What the plan itself lacks, refuses, or asks a human for."""
+    if plan.not_read:
+        return Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read)
+    if plan.refusals:
+        return Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals)
+    if needs_approval(case, plan):
+        told = (
+            f"first contact: the plan changes what somebody set ({_first_changes(plan, case.live)}); "
+            f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}"
+        )
+        return Standing.APPROVAL, told
+    return None
 
 
 def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBook:

@@ -132,14 +132,11 @@ def freeing(pool: JsonObject) -> PoolPatch:
     return PoolPatch(name_of(pool), tuple(operations))
 
 
-def may_close(pool: JsonObject, mark: Mark, *, agrees: bool, render_degraded: bool) -> bool:
-    """Whether the pool may run again, all writes being made.
-
-    If the operator has rendered since we paused it, it renders while paused: wait until what it rendered is the merge,
-    or until it says that it cannot. If it has not, it may never render while paused: do not wait.
+def renders_while_paused(pool: JsonObject, mark: Mark) -> bool:
+    """Whether the operator has rendered since we paused the pool. Then it is to be waited for, until what it rendered is the
+    merge, or until it says that it cannot; if it has not, it may never render while paused: do not wait.
     """
-    moved = rendered_name(pool) != mark.rendered
-    return not moved or agrees or render_degraded
+    return rendered_name(pool) != mark.rendered
 
 
 def _test(pool: JsonObject) -> JsonObject:

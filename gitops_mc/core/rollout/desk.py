@@ -10,7 +10,7 @@ from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
-from gitops_mc.core.rollout.moves import Move, Standing, WaveView
+from gitops_mc.core.rollout.moves import Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
 from gitops_mc.core.rollout.transitions import about_to, admitted, passed
 from gitops_mc.core.rollout.waves import Budget, lines, starts_alone
@@ -39,14 +39,14 @@ class Desk:
             return
         self._send(name, a.next, a.desired)
 
-    def admit(self, name: str, view: WaveView, *, wave_open: bool) -> None:
+    def admit(self, name: str, view: WaveView) -> None:
         """The newest content, if the cluster could start it and its wave, the budgets and the halt allow it."""
         a = self.found[name]
         arriving = a.admission
         if name in self.moves or arriving is None or arriving.standing is not Standing.READY or a.mid_step:
             return
         urgent = arriving.ends_step or (arriving.repair and a.memory.failure is not None)
-        if not urgent and (not wave_open or self.memory.halt is not None):
+        if not urgent and (view.state is not WaveState.OPEN or self.memory.halt is not None):
             return
         done = isinstance(arriving.next, Finished)
         if not done and not urgent and not self._holds_place(a) and not self._place(name, view):

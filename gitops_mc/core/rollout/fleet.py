@@ -20,6 +20,7 @@ from gitops_mc.core.rollout.desk import Desk
 from gitops_mc.core.rollout.halting import budget_of, early_failures, soak_failures, with_halt
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
 from gitops_mc.core.rollout.memory import (
+    ClusterMemory,
     FleetMemory,
     PruneLimits,
     prune_in_force,
@@ -85,19 +86,34 @@ def _after_gap(memory: FleetMemory, now: datetime) -> FleetMemory:
     if abs(now - before) <= UNWATCHED:
         return replace(memory, clock=now)
     missed = max(timedelta(0), now - before)
-    clusters = {
-        name: replace(
-            m,
-            pool_clocks={p: replace(c, settled_since=None) for p, c in m.pool_clocks.items()},
-            module_clocks={k: replace(c, ready_since=None) for k, c in m.module_clocks.items()},
-        )
-        for name, m in memory.clusters.items()
-    }
+    clusters = {name: _unwatched(m, missed) for name, m in memory.clusters.items()}
     waves = {
         name: w if w.soak_since is None else replace(w, soak_since=w.soak_since + missed)
         for name, w in memory.waves.items()
     }
     return replace(memory, clusters=clusters, waves=waves, clock=now)
+
+
+def _unwatched(m: ClusterMemory, missed: timedelta) -> ClusterMemory:
+    """Time in which nobody looked counts for nothing: what has to hold without a break begins anew, and what has a limit
+    has so much longer. A process that was away, and a clock that was set forward, look alike.
+    """
+    pools = {
+        p: replace(c.shifted(missed), settled_since=None, judged_at=c.judged_at and c.judged_at + missed)
+        for p, c in m.pool_clocks.items()
+    }
+    modules = {
+        k: replace(c.shifted(missed), ready_since=None, judged_at=c.judged_at and c.judged_at + missed)
+        for k, c in m.module_clocks.items()
+    }
+    return replace(
+        m,
+        pool_clocks=pools,
+        module_clocks=modules,
+        gate_since={gate: at + missed for gate, at in m.gate_since.items()},
+        dark_since=m.dark_since and m.dark_since + missed,
+        step=m.step and replace(m.step, at=m.step.at + missed),
+    )
 
 
 def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
@@ -258,7 +274,7 @@ def _moves(
             desk.go_on(name)
     for view in views:
         for name in filter(on.may_write, view.members):
-            desk.admit(name, view, wave_open=view.state is WaveState.OPEN)
+            desk.admit(name, view)
     return desk
 
 

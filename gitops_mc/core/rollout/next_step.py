@@ -30,10 +30,10 @@ from gitops_mc.core.rollout.brackets import (
     freeing,
     is_paused,
     mark_of,
-    may_close,
     opening,
     paused_in_git,
     pausing,
+    renders_while_paused,
 )
 from gitops_mc.core.rollout.due import installed
 from gitops_mc.core.rollout.gating import GateBook, watched_pools
@@ -140,7 +140,7 @@ def _close(at: Position, marked: dict[str, JsonObject]) -> Next:
             isinstance(reading, Unsettled) and reading.agreement is Agreement.AGREES
         )
         degraded = any(c.type == RENDER_DEGRADED for c in degraded_conditions(pool))
-        if may_close(pool, mark, agrees=agrees, render_degraded=degraded):
+        if agrees or degraded or not renders_while_paused(pool, mark):
             patches.append(closing(pool, mark, _manifest(at, name)))
         else:
             late.append(
