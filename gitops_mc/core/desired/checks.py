@@ -53,6 +53,13 @@ def emptiness(layout: Layout, found: Collection[Candidate]) -> Iterator[Problem]
 
 def fleet_checks(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
     """What fleet.yaml says about folders and clusters, against what is there."""
+    yield from _shared_sets(fleet, layout)
+    yield from _unused_sets(fleet, layout)
+    yield from _folderless(fleet, layout)
+    yield from _waveless(fleet, layout)
+
+
+def _shared_sets(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
     for number, shared in enumerate(fleet.draft.shared):
         path = ("spec", "shared", number)
         if shared.path not in layout.shared_sets:
@@ -72,6 +79,9 @@ def fleet_checks(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
                 f"no cluster is selected for {shared.path}",
                 "mend the selector",
             )
+
+
+def _unused_sets(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
     used = {shared.path for shared in fleet.draft.shared}
     for unused in layout.shared_sets:
         if unused not in used:
@@ -82,6 +92,9 @@ def fleet_checks(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
                 f"no entry of `shared` in {FLEET_FILE} selects {unused}, so no cluster has it",
                 "add it to `shared`",
             )
+
+
+def _folderless(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
     for number, name in enumerate(fleet.draft.cluster_labels):
         if name not in layout.members:
             yield _warning(
@@ -91,7 +104,6 @@ def fleet_checks(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
                 f"{name} has no folder below {CLUSTERS}/, so nothing is done for it",
                 f"add a file to {CLUSTERS}/{name}/ (a README will do), or remove the entry",
             )
-    yield from _waveless(fleet, layout)
 
 
 def _waveless(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:

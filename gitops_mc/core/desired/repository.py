@@ -90,29 +90,36 @@ class Repository:
             stack.append(part)
             current = "/".join(stack)
             found = self.files.get(current)
-            if found is not None and found.mode == LINK:
-                links += 1
-                target = self._target(found)
-                if isinstance(target, Fault):
-                    return target
-                if links > _MAX_LINKS:
-                    return Fault(f"{shown(relative)} leads through links in a circle", "mend the links")
-                if target.startswith("/"):
-                    return _outside(relative)
-                stack.pop()
-                ahead.extend(target.split("/")[::-1])
-            elif found is None and current not in self.folders:
-                return _missing(relative, "/".join([*stack, *reversed(ahead)]))
-            elif found is not None and ahead and found.mode != SUBMODULE:
-                return Fault(f"{shown(current)} is a file, not a folder", "mend the path")
-            elif found is not None and found.mode == SUBMODULE:
-                return Fault(
-                    f"{shown(current)} is a submodule; its files are not part of this repository",
-                    "copy the file into the repository",
-                )
+            if found is None or found.mode != LINK:
+                if (fault := self._passable(relative, current, ahead)) is not None:
+                    return fault
+                continue
+            links += 1
+            target = self._target(found)
+            if isinstance(target, Fault):
+                return target
+            if links > _MAX_LINKS:
+                return Fault(f"{shown(relative)} leads through links in a circle", "mend the links")
+            if target.startswith("/"):
+                return _outside(relative)
+            stack.pop()
+            ahead.extend(target.split("/")[::-1])
         return self.files.get("/".join(stack)) or Fault(
             f"{shown(relative)} is a folder, not a file", "name a file"
         )
+
+    def _passable(self, relative: str, current: str, ahead: list[str]) -> Fault | None:
+        """What keeps one from going on through `current`, which is no link; `ahead` is the rest of the way, its end first."""
+        found = self.files.get(current)
+        if found is None:
+            there = current in self.folders
+            return None if there else _missing(relative, "/".join([current, *reversed(ahead)]))
+        if found.mode == SUBMODULE:
+            return Fault(
+                f"{shown(current)} is a submodule; its files are not part of this repository",
+                "copy the file into the repository",
+            )
+        return Fault(f"{shown(current)} is a file, not a folder", "mend the path") if ahead else None
 
     def _target(self, link: SourceFile) -> str | Fault:
         data = self.data(link, MAX_PAYLOAD_BYTES)

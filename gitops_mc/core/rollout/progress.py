@@ -13,7 +13,7 @@ from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_o
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
 from gitops_mc.core.rollout.inventory import unsent, with_inventory
-from gitops_mc.core.rollout.memory import ClusterMemory, FailureCause, ObjectName
+from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FailureCause, ObjectName
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import (
     REFUSED,
@@ -39,49 +39,58 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
     closed = tuple(p for p, _ in gates.not_open(watched_pools(desired, case.live, memory.touched)))
 
-    def told(standing: Standing, reason: str, following: Next | None) -> Assessment:
-        return Assessment(
-            case.name,
-            standing,
-            reason,
-            memory,
-            desired,
-            plan=plan,
-            gates=gates,
-            next=following,
-            closed=closed,
-        )
-
+    looked = Assessment(
+        case.name, Standing.IN_FLIGHT, "", memory, desired, plan=plan, gates=gates, closed=closed
+    )
     if memory.out and memory.failure is None:
         undone = _undone_by_hand(plan, memory)
-        return replace(
-            told(Standing.PASSED, _passed_reason(memory, closed, gates, undone), None), undone=undone
-        )
+        reason = _passed_reason(memory, closed, gates, undone)
+        return replace(looked, standing=Standing.PASSED, reason=reason, undone=undone)
     if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
         memory = replace(memory, failure=refused_write(case, desired, case.fault))
     failure = failure_of(case, desired, gates, managed)
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = replace(memory, failure=failure)
-    position = Position(desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
+    looked = replace(looked, memory=memory, next=_following(case, looked, managed))
+    if memory.failure is None or memory.repairing:
+        return replace(looked, reason=_on_the_way(looked, gates))
+    return _failed(looked, gates, failure)
+
+
+def _following(case: Case, looked: Assessment, managed: tuple[str, ...]) -> Next:
+    """What comes next, be it that nothing does."""
+    plan, gates = looked.plan, looked.gates
+    assert plan is not None
+    assert gates is not None
+    position = Position(looked.desired, case.live, plan, gates, managed, _repair_exempt(case, gates, plan))
     following = _held(plan, marked_pools(case.live)) or next_step(position)
-    if isinstance(following, Finished) and (undone := _undone_by_hand(plan, memory)):
-        following = Await(f"every gate is open, but not with what was written: {undone}", REFUSED)
-    held = None if memory.repairing else memory.failure
-    if held is not None:
-        if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
-            memory = replace(memory, failure=None)
-            return told(Standing.IN_FLIGHT, "opened after all", following)
-        ending = following if isinstance(following, Act) and not following.begins else None
-        never_published = any(f"module:{m}" in held.subjects for m in gates.unpublished)
-        counted = memory.begun or never_published
-        return told(Standing.FAILED if counted else Standing.BLOCKED, held.reason, ending)
-    match following:
-        case Finished():
-            return told(Standing.IN_FLIGHT, following.reason, following)
-        case Await():
-            return told(Standing.IN_FLIGHT, _with_hands(following.reason, gates, memory), following)
-        case Act():
-            return told(Standing.IN_FLIGHT, f"next: {title_of(following.step.id)}", following)
+    if isinstance(following, Finished) and (undone := _undone_by_hand(plan, looked.memory)):
+        return Await(f"every gate is open, but not with what was written: {undone}", REFUSED)
+    return following
+
+
+def _on_the_way(looked: Assessment, gates: GateBook) -> str:
+    match looked.next:
+        case Await(reason=reason):
+            return _with_hands(reason, gates, looked.memory)
+        case Act(step=step):
+            return f"next: {title_of(step.id)}"
+        case Finished(reason=reason):
+            return reason
+        case None:
+            return ""
+
+
+def _failed(looked: Assessment, gates: GateBook, failure: Failure | None) -> Assessment:
+    """Where a failure is held: it is over if nothing fails any more; else only a step that is begun is ended."""
+    memory, held = looked.memory, looked.memory.failure
+    assert held is not None
+    if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
+        return replace(looked, memory=replace(memory, failure=None), reason="opened after all")
+    ending = looked.next if looked.mid_step else None
+    never_published = any(f"module:{m}" in held.subjects for m in gates.unpublished)
+    standing = Standing.FAILED if memory.begun or never_published else Standing.BLOCKED
+    return replace(looked, standing=standing, reason=held.reason, next=ending)
 
 
 def _held(plan: ClusterPlan, paused: Iterable[str]) -> Await | None:
