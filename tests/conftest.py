@@ -25,3 +25,10 @@ def real_clusters(
 def pytest_configure() -> None:
     """A simulation makes many objects and few cycles: looking for those less often saves a sixth of its time."""
     gc.set_threshold(100_000, 20, 50)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    from tests.apiserver.running import TOLD  # noqa: PLC0415 - as above
+
+    for line in config.stash.get(TOLD, []):
+        terminalreporter.write_line(line)
