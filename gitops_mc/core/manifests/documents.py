@@ -25,13 +25,7 @@ from yaml.events import (
 from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.manifests.pieces import as_utf8, pieces
 from gitops_mc.core.manifests.positions import Chunk, Position, events, positions_of
-from gitops_mc.core.manifests.scalars import (
-    TAG_PREFIX,
-    ScalarError,
-    resolve_plain,
-    resolve_tagged,
-    type_name,
-)
+from gitops_mc.core.manifests.scalars import TAG_PREFIX, ScalarError, resolve_plain, resolve_tagged, type_name
 from gitops_mc.core.manifests.syntax import syntax_flaw
 from gitops_mc.core.model import Severity
 
