@@ -83,7 +83,7 @@ def step(q: Question) -> Iterator[Link]:
     writes = ", ".join(f"{w.key.kind.value} {w.key.name}" for w in coming.writes[:5])
     more = f" and {len(coming.writes) - 5} more" if len(coming.writes) > 5 else ""
     places = tuple(place for w in coming.writes[:5] for place in q.place(w.key))
-    yield Link(Subject.STEP, f"{coming.id} comes next: {writes}{more}", places=places)
+    yield Link(Subject.STEP, f"{title_of(coming.id)} comes next: {writes}{more}", places=places)
 
 
 def refusals(q: Question) -> Iterator[Link]:
