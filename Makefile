@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-slow test-apiserver check format lock clean bench
+.PHONY: setup demo test test-slow crashes test-apiserver check format lock clean bench
 
 setup: $(STAMP)
 
@@ -28,6 +28,9 @@ test-slow: setup
 # Without Go this says that nothing ran, and is no failure; STRICT=1 makes it one.
 test-apiserver: setup
 	@if $(BIN)/python -m tests.apiserver; then $(BIN)/pytest -n0 -m apiserver; else test -z "$(STRICT)"; fi
+
+crashes: setup
+	$(BIN)/python -m tests.scenarios.crash_table
 
 check: setup
 	$(BIN)/ruff format --check .
