@@ -392,11 +392,16 @@ def _visible(body: Obj) -> Any:
 
 
 def _without_causes(body: Obj) -> str:
-    """The message. Of several things that are wrong it tells in the order of a Go map, one now and another then, and some
-    more than once: they are compared as causes.
+    """The message. Of several things that are wrong a real server tells in the order of a Go map, one now and another then,
+    and some more than once: those of a 422 are compared as causes, those that keep an object from being typed in order.
     """
     message = _same(body.get("message"))
-    return message.partition(" is invalid: ")[0] if body.get("reason") == "Invalid" else message
+    if body.get("reason") == "Invalid":
+        return message.partition(" is invalid: ")[0]
+    if message.startswith("failed to create typed patch object"):
+        first, *others = message.split("\n")
+        return "\n".join([first, *sorted(others)])
+    return message
 
 
 _OWN = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|(?<=in record \()\d+|(?<=ResourceVersion: )\d+")
