@@ -235,6 +235,10 @@ BUILT_IN: Mapping[str, tuple[Column, ...]] = {
     "deployments.apps": _DEPLOYMENT,
     "daemonsets.apps": _DAEMON_SET,
     "poddisruptionbudgets.policy": _BUDGET,
+    "customresourcedefinitions.apiextensions.k8s.io": (
+        NAME,
+        _column("Created At", lambda d: str(d["metadata"].get("creationTimestamp", "")), type_="date"),
+    ),
     "leases.coordination.k8s.io": (NAME, _column("Holder", _at("spec.holderIdentity", "")), AGE),
 }
 """By the id of the resource."""

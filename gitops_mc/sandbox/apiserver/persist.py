@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from gitops_mc.app.ports import Response
+from gitops_mc.sandbox.apiserver import definitions
 from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, Cause, encode, ok
+from gitops_mc.sandbox.apiserver.definitions import DEFINITIONS
 from gitops_mc.sandbox.apiserver.managed import Managers, same_but_times
 from gitops_mc.sandbox.apiserver.objects import with_owners
 from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Event, EventType, Stored, WriteVerb
@@ -18,6 +20,8 @@ def finish(
 ) -> Response:
     """Validate the object with its new owners, then persist it, unless it is a dry run or nothing has changed."""
     obj = with_owners(obj, owners)
+    if writing.resource.id == DEFINITIONS:
+        obj = definitions.served(obj, writing.stamp)
     refuse_invalid(writing, live, obj)
     code = 200 if live is not None else 201
     if live is not None and same_but_times(live.obj, obj):

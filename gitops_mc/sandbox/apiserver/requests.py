@@ -6,13 +6,15 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from gitops_mc.app.ports import JSON, Request
 from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
 
-_BY_PATH: Mapping[tuple[str, str], Resource] = {(r.api_version, r.plural): r for r in RESOURCES}
+ByPath: TypeAlias = Mapping[tuple[str, str], Resource]
+"""Kinds by API version and plural."""
+_BY_PATH: ByPath = {(r.api_version, r.plural): r for r in RESOURCES}
 BY_ID: Mapping[str, Resource] = {r.id: r for r in RESOURCES}
 
 
@@ -46,6 +48,11 @@ _VERBS: Mapping[tuple[str, str], str] = {
 @lru_cache(maxsize=8192)
 def target_of(path: str) -> Target | None:
     """What a path names; None for one that no kind in here has."""
+    return target_among(path, _BY_PATH)
+
+
+def target_among(path: str, kinds: ByPath) -> Target | None:
+    """What a path names among these kinds."""
     parts = [part for part in path.split("/") if part]
     if not path.startswith("/"):
         return None
@@ -56,9 +63,9 @@ def target_of(path: str) -> Target | None:
     else:
         return None
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 2 and (api_version, rest[2]) in _BY_PATH:
+    if rest[0] == "namespaces" and len(rest) > 2 and (api_version, rest[2]) in kinds:
         namespace, rest = rest[1], rest[2:]
-    resource = _BY_PATH.get((api_version, rest[0]))
+    resource = kinds.get((api_version, rest[0]))
     if resource is None or len(rest) > 3 or (namespace != "" and not resource.namespaced):
         return None
     name, subresource = (*rest[1:], "", "")[:2]

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from gitops_mc.core.model import MACHINE_GROUP_VERSION, MODULE_GROUP_VERSION, PLATFORM_GROUP_VERSION
 from gitops_mc.sandbox.apiserver import machine_schemas, module_schemas
+from gitops_mc.sandbox.apiserver.columns import Column
 from gitops_mc.sandbox.apiserver.schema import (
     ANY,
     Schema,
@@ -63,6 +64,8 @@ class Resource:
     """Field selectors beside metadata.name and metadata.namespace."""
     categories: tuple[str, ...] = ()
     """Names that stand for several kinds: `kubectl get all`."""
+    columns: tuple[Column, ...] = ()
+    """Of a kind that is defined at run time; those of the others stand in tables of their own."""
 
     @cached_property
     def group(self) -> str:
@@ -79,7 +82,8 @@ class Resource:
 
     @cached_property
     def built_in(self) -> bool:
-        return self.schema.open
+        """Whether the kind is a server's own. Groups of custom resources are domains that are not Kubernetes'."""
+        return "." not in self.group or self.group.endswith(".k8s.io")
 
     @cached_property
     def namespaced(self) -> bool:
@@ -253,6 +257,16 @@ RESOURCES: tuple[Resource, ...] = (
         _SUB,
         _SPEC,
         short_names=("pdb",),
+    ),
+    Resource(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "customresourcedefinitions",
+        _CLUSTER,
+        _WITH_CONDITIONS,
+        _SUB,
+        _SPEC,
+        short_names=("crd", "crds"),
     ),
     Resource("coordination.k8s.io/v1", "Lease", "leases", _NAMESPACED, built_in(), _NO_STATUS, _NEVER),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
@@ -18,7 +19,9 @@ from gitops_mc.sandbox.apiserver.answers import (
     readable,
     unauthorized,
 )
-from gitops_mc.sandbox.apiserver.requests import BY_ID, Target, target_of, verb_of
+from gitops_mc.sandbox.apiserver.definitions import DEFINITIONS, resource_of
+from gitops_mc.sandbox.apiserver.persist import remove
+from gitops_mc.sandbox.apiserver.requests import BY_ID, Target, target_among, target_of, verb_of
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource, Where
 from gitops_mc.sandbox.apiserver.store import AcceptedWrite, Store, Watch
 from gitops_mc.sandbox.apiserver.writing import Writing
@@ -51,9 +54,12 @@ class ApiServer:
         self._writes: list[AcceptedWrite] = []
         self._writes_seen: tuple[AcceptedWrite, ...] = ()
         self._served = {r.id: r for r in RESOURCES if self._from_the_start(r)}
+        self._defined: dict[tuple[str, str], Resource] = {}
+        """Kinds that were defined at run time."""
         for namespace in _NAMESPACES:
             self._seed(namespace)
         self._writes.clear()
+        self._store.compact()
 
     def _from_the_start(self, resource: Resource) -> bool:
         if resource.where is Where.GLOBAL:
@@ -127,6 +133,8 @@ class ApiServer:
         if user is None:
             raise unauthorized()
         target = target_of(request.path)
+        if target is None and self._defined:
+            target = target_among(request.path, self._defined)
         if target is None or target.resource.id not in self._served:
             return documents.answer(tuple(self._served.values()), user, request)
         query = dict(request.query)
@@ -164,7 +172,25 @@ class ApiServer:
             request=request,
             query=query,
         )
-        return writes.handle(writing, verb)
+        answer = writes.handle(writing, verb)
+        if target.resource.id == DEFINITIONS and not writing.dry:
+            self._define(writing)
+        return answer
+
+    def _define(self, writing: Writing) -> None:
+        """Serve the kinds that are defined now. Objects of those that are no longer go, with finalizers or not."""
+        rows = self._store.table(BY_ID[DEFINITIONS]).scan("")
+        kinds = [resource_of(stored.obj) for _, stored in rows]
+        gone = {r.id: r for r in self._defined.values()}
+        for kind in kinds:
+            gone.pop(kind.id, None)
+        for resource in gone.values():
+            for (namespace, name), live in list(self._store.table(resource).scan("")):
+                target = Target(resource, namespace, name, "")
+                remove(replace(writing, target=target), live, live.obj, "delete")
+            del self._served[resource.id]
+        self._defined = {(kind.api_version, kind.plural): kind for kind in kinds}
+        self._served |= {kind.id: kind for kind in kinds}
 
 
 def _json(value: Any) -> bytes:

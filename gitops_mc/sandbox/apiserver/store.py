@@ -238,14 +238,14 @@ class Watch:
         return waited and not self.closed and self.bookmarks == "sent" and self.store.version > self.sent
 
     def _news(self) -> Iterator[bytes]:
-        store = self.store
+        store, mine = self.store, self.resource.id
         if self.position < store.first_event:
             self.closed = True
             yield error_line(f"too old resource version: {self.sent} ({store.compacted})")
             return
         for at in range(self.position - store.first_event, len(store.events)):
             event = store.events[at]
-            if event.resource is self.resource and (line := self._line(event)):
+            if event.resource.id == mine and (line := self._line(event)):
                 self.sent = event.version
                 yield line
         self.position = store.first_event + len(store.events)

@@ -23,7 +23,7 @@ _COLUMNS: Mapping[str, tuple[Column, ...]] = {
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
     """A custom resource without columns of its own shows its age."""
-    return _COLUMNS.get(resource.id, columns.DEFAULT)
+    return resource.columns or _COLUMNS.get(resource.id, columns.DEFAULT)
 
 
 def table(
