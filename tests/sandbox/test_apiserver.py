@@ -201,7 +201,6 @@ def test_a_strategic_merge_patch_merges_lists_of_built_in_kinds_by_key() -> None
         {"type": "Ready", "status": "False", "reason": "a"},
         {"type": "New", "status": "True"},
     ]
-    assert asking.send("PATCH", f"{NODES}/n1", {"spec": {"$retainKeys": []}}, **strategic)[0] == 400
 
 
 def test_a_page_is_gone_after_a_compaction() -> None:

@@ -104,8 +104,11 @@ class Resource:
 
 
 _CONDITIONS = list_map("type", ANY)
+_CONTAINER = open_struct(env=list_map("name", ANY), volumeMounts=list_map("mountPath", ANY))
 _POD_SPEC = open_struct(
-    containers=list_map("name", ANY), initContainers=list_map("name", ANY), volumes=list_map("name", ANY)
+    containers=list_map("name", _CONTAINER),
+    initContainers=list_map("name", _CONTAINER),
+    volumes=list_map("name", ANY),
 )
 _SELECTOR = atomic_struct(matchLabels=ANY, matchExpressions=ANY)
 _WORKLOAD = built_in(
