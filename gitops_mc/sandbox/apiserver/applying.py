@@ -97,7 +97,12 @@ def after_apply(
     managers, me, old = dict(live.owners), actor.key("Apply"), live.obj
     if not managers:
         before = Actor(BEFORE_FIRST_APPLY, actor.api_version, "", actor.time)
-        managers = dict(after_create(old, schema, {}, before))
+        everything = after_create(old, schema, {}, before)
+        managers = {
+            key: Owned(fields, owned.time)
+            for key, owned in everything.items()
+            if (fields := _without(owned.fields, ignore))
+        }
     last = managers.get(me)
     mine = _without(stripped(field_set(ownable(body), schema)), ignore)
     managers[me] = Owned(mine, "" if last is None else last.time)

@@ -61,7 +61,7 @@ def changed_object(writing: Writing, old: dict[str, Any], new: dict[str, Any]) -
     """What of `new` a write may change: all but status, or status alone; server-made metadata never."""
     resource, before = writing.resource, old["metadata"]
     if writing.target.subresource == "status":
-        return with_member(old, "status", new.get("status"))
+        return {**old, "status": new["status"]} if "status" in new else with_member(old, "status", None)
     if resource.has_status:
         new = with_member(new, "status", old.get("status"))
     metadata = _sent_metadata(new)

@@ -165,7 +165,7 @@ def _identity(item: Any, schema: Schema) -> str:
 
 def _told(path: str) -> str:
     """The path as the text of an error says it: what stands in status is named from there on."""
-    return path.removeprefix("status.")
+    return "" if path == "status" else path.removeprefix("status.")
 
 
 def _scalar_shape(value: Any, schema: Schema, path: str) -> Iterator[Cause]:
