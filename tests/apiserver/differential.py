@@ -15,12 +15,14 @@ from typing import Any, Protocol
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Request, Response
 
-API_VERSION = "machineconfiguration.alauda.io/v1alpha1"
-PLURALS = {
-    "MachineConfig": "machineconfigs",
-    "MachineConfigPool": "machineconfigpools",
-    "MachineConfiguration": "machineconfigurations",
+_MACHINE, _MODULE = "machineconfiguration.alauda.io/v1alpha1", "cluster.alauda.io/v1alpha1"
+KINDS = {
+    "MachineConfig": (_MACHINE, "machineconfigs"),
+    "MachineConfigPool": (_MACHINE, "machineconfigpools"),
+    "MachineConfiguration": (_MACHINE, "machineconfigurations"),
+    "ModuleInfo": (_MODULE, "moduleinfoes"),
 }
+"""API version and plural of the kinds that the product writes."""
 MANAGERS = ("gitops-mc", "gitops-mc", "operator")
 Obj = dict[str, Any]
 Answer = tuple[int, Any]
@@ -66,7 +68,7 @@ class Peer:
 def sequence(seed: int, length: int) -> tuple[str, tuple[Step, ...]]:
     """The kind and the steps of a seed."""
     r = random.Random(seed)
-    kind = r.choice(sorted(PLURALS))
+    kind = r.choice(sorted(KINDS))
     names = (f"d{seed}-a", f"d{seed}-a", f"d{seed}-b")
     return kind, tuple(_step(r, kind, r.choice(names)) for _ in range(length))
 
@@ -78,7 +80,7 @@ def _step(r: random.Random, kind: str, name: str) -> Step:
 
 
 def _whole(r: random.Random, kind: str, name: str) -> Obj:
-    body: Obj = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, **_metadata(r)}}
+    body: Obj = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": {"name": name, **_metadata(r)}}
     if not _chance(r, 0.05):
         body["spec"] = _spec(r, kind)
     return body
@@ -88,7 +90,7 @@ def _whole_status(r: random.Random, kind: str, name: str) -> Obj:
     """A body for the status endpoint. What there is beside status is ignored there, and not drawn: where it is of wrong
     types a real server forgets who owns what (its log: "SHOULD NOT HAPPEN"), which the embedded one does not imitate.
     """
-    body: Obj = {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": name, **_metadata(r)}}
+    body: Obj = {"apiVersion": KINDS[kind][0], "kind": kind, "metadata": {"name": name, **_metadata(r)}}
     return body | {"status": _status(r, kind)}
 
 
@@ -204,6 +206,21 @@ def _pool_spec(r: random.Random) -> Obj:
     return spec
 
 
+def _module_spec(r: random.Random) -> Obj:
+    spec: Obj = {} if _chance(r, 0.05) else {"version": r.choice(("v1.0.0", "v1.0.1", "v2"))}
+    if _chance(r, 0.03):
+        spec["version"] = 1
+    if _chance(r, 0.5):
+        spec["config"] = r.choice(({}, {"a": 1}, {"a": {"b": []}, "c": "d"}, {"a": {}}))
+    if _chance(r, 0.2):
+        spec["valuesOverride"] = r.choice(({"chart": {"x": True}}, {}))
+    if _chance(r, 0.2):
+        spec["selectedCluster"] = r.choice(({"name": "edge-01"}, {}, {"name": 1}))
+    if _chance(r, 0.1):
+        spec["entrypoint"] = "x"
+    return spec
+
+
 def _policy_spec(r: random.Random) -> Obj:
     spec: Obj = {}
     if _chance(r, 0.7):
@@ -271,6 +288,16 @@ def _status(r: random.Random, kind: str) -> Obj:
                 {},
             )
         )
+    if kind == "ModuleInfo":
+        release = {"name": "a", "failed": False, "ready": r.choice((True, False, "yes")), "synced": True}
+        return r.choice(
+            (
+                {"phase": "Running", "version": "v1.0.0", "appReleases": [release]},
+                {"phase": "Processing", "version": ""},
+                {"phase": "Running"},
+                {"phase": "Running", "version": "v1", "transitTimeout": 3, "removeIsPrevented": True},
+            )
+        )
     condition = {
         "type": "Updated",
         "status": "True",
@@ -290,6 +317,7 @@ _SPECS: dict[str, Callable[[random.Random], Obj]] = {
     "MachineConfig": _config_spec,
     "MachineConfigPool": _pool_spec,
     "MachineConfiguration": _policy_spec,
+    "ModuleInfo": _module_spec,
 }
 
 
@@ -319,7 +347,7 @@ _STEPS = tuple((what, make) for what, make, _ in _TABLE)
 
 def answered(peer: Peer, kind: str, step: Step) -> Answer:
     """What a server answers to a step, without what is its own: identities, versions, times."""
-    collection = f"/apis/{API_VERSION}/{PLURALS[kind]}"
+    collection = _collection(kind)
     path = f"{collection}/{step.name}"
     query = {"fieldManager": step.manager}
     words = step.what.split()
@@ -348,15 +376,20 @@ def answered(peer: Peer, kind: str, step: Step) -> Answer:
     return found[0], _visible(found[1])
 
 
+def _collection(kind: str) -> str:
+    api_version, plural = KINDS[kind]
+    return f"/apis/{api_version}/{plural}"
+
+
 def left(peer: Peer, kind: str, name: str) -> Answer:
     """The object at the end, or that it is not there."""
-    status, body = peer.send("GET", f"/apis/{API_VERSION}/{PLURALS[kind]}/{name}")
+    status, body = peer.send("GET", f"{_collection(kind)}/{name}")
     return status, _visible(body)
 
 
 def clean(peer: Peer, kind: str, names: tuple[str, ...]) -> None:
     for name in names:
-        path = f"/apis/{API_VERSION}/{PLURALS[kind]}/{name}"
+        path = f"{_collection(kind)}/{name}"
         peer.send("PATCH", path, {"metadata": {"finalizers": None}}, content_type=MERGE_PATCH)
         peer.send("DELETE", path)
 

@@ -1,4 +1,4 @@
-"""A real API server and the embedded one answer the same to whatever they are asked about the machine kinds."""
+"""A real API server and the embedded one answer the same to whatever they are asked about the kinds that the product writes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ STEPS = 10
 
 @pytest.fixture(scope="module")
 def real(real_clusters: RealClusters) -> Peer:
-    real_clusters.start("edge-01")
-    server = real_clusters.servers["edge-01"]
+    real_clusters.start("global")
+    server = real_clusters.servers["global"]
     clear(server)
     install(server, *machine_definitions())
     return Peer(server, ADMIN.token)
 
 
 def _embedded() -> Peer:
-    server = ApiServer("edge-01", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
+    server = ApiServer("global", now=lambda: datetime(2026, 1, 1, tzinfo=UTC))
     server.install_machine_apis()
     return Peer(server, ADMIN_TOKEN)
 
