@@ -76,6 +76,8 @@ class Stage:
     """What is approved on the command line."""
     counted: bool = True
     """Whether processes die in it."""
+    overtaken: bool = False
+    """Whether, after a death in it, the next commit has arrived, and its command is typed instead."""
 
 
 @dataclass(frozen=True)
@@ -134,18 +136,23 @@ class Rollout(Simulation):
             self.stage = stage
             self.world.files = dict(stage.files)
             self._head = self.world.git(str(number))
-            self.outlook = self._until_it_ends()
-            ended = self.outlook
+            ended = self._until_it_ends()
+            if ended is None:
+                continue
+            self.outlook = ended
             assert isinstance(ended, stage.ends), f"{stage.note}: {ended}\n{self.story()}"
             self.world.clock.wait_for(BETWEEN)
         return self
 
-    def _until_it_ends(self) -> Outlook:
+    def _until_it_ends(self) -> Outlook | None:
+        """How the command ended; None when another one is typed instead."""
         while True:
             try:
                 return self._one_process()
             except Killed:
                 self.world.clock.wait_for(self.away)
+                if self.stage.overtaken:
+                    return None
 
     def _one_process(self) -> Outlook:
         self.world.wrap = lambda transport: Recorder(_Mortal(transport, self), self)

@@ -126,6 +126,55 @@ BRACKET = Case(
     prepare=_two_custom_pools,
 )
 
+
+def _two_pools_that_render_only_when_they_run(simulation: Simulation) -> None:
+    _two_custom_pools(simulation)
+    simulation.world.faults.set(FaultId.PAUSED_DOES_NOT_RENDER)
+    simulation.world.faults.set(FaultId.LATE_RENDER, seconds=20.0)
+
+
+UNKIND = replace(
+    BRACKET,
+    name="the same where paused pools do not render, and others late",
+    prepare=_two_pools_that_render_only_when_they_run,
+)
+
+
+def _overtaken(a: str, more: Mapping[str, str]) -> dict[str, str]:
+    kept = machine_config("55-worker-kept", files={"/etc/kept": "1\n"})
+    return one(fleet_file(prune="5"), a=app(a), kept=kept, **more)
+
+
+OVERTAKEN = Case(
+    "the next commit arrives while nobody runs, and takes back half of the one that was begun",
+    spec("edge-1"),
+    (
+        Stage("the first commit", _overtaken("one", {}), counted=False),
+        Stage(
+            "the second",
+            _overtaken("two", {"b": machine_config("70-worker-b", files={"/etc/b": "1\n"}, b_service=UNIT)}),
+            overtaken=True,
+        ),
+        Stage("the third", _overtaken("two", {"c": machine_config("71-worker-c", files={"/etc/c": "1\n"})})),
+    ),
+)
+
+TAKEN_BACK = Case(
+    "the commit that makes an object is taken back while nobody runs",
+    spec("edge-1"),
+    (
+        Stage("the first commit", one(fleet_file(prune="5"), a=app("one")), counted=False),
+        Stage(
+            "an object more",
+            one(
+                fleet_file(prune="5"), a=app("one"), b=machine_config("70-worker-b", files={"/etc/b": "1\n"})
+            ),
+            overtaken=True,
+        ),
+        Stage("another one instead", one(fleet_file(prune="5"), a=app("two"))),
+    ),
+)
+
 # ------------------------------------------------------------------------------------------------------------- modules
 
 
@@ -331,6 +380,9 @@ CASES = (
     INSTALLATION,
     WAVES,
     BRACKET,
+    UNKIND,
+    OVERTAKEN,
+    TAKEN_BACK,
     UPGRADE,
     UNINSTALL,
     PRUNING,

@@ -22,7 +22,7 @@ from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.crash_everywhere import Chosen, Rule, compare, crash, every_step, no_step
 from tests.scenarios.crash_rollout import Case, Ending, Fate, Moment, Rollout, Sort
-from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, REPAIR
+from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, REPAIR, TAKEN_BACK
 from tests.scenarios.crashes import Counted, Killed
 from tests.scenarios.crashes import Moment as CallMoment
 from tests.scenarios.rollout_world import RolloutWorld, machine_config
@@ -131,6 +131,13 @@ def test_a_fresh_process_pauses_no_pool_that_a_new_one_does_not_touch() -> None:
     assert made.writes("edge-1") == ()
     assert isinstance(made.run(), Done)
     assert {write.name for write in made.writes("edge-1")} == {"50-worker-a", "50-worker-b", "gpu", "worker"}
+
+
+def test_an_object_that_arrives_after_its_commit_was_taken_back_is_removed_like_any_other() -> None:
+    """Sent, never answered, not seen by anybody while Git named it: that we meant to make it was remembered before."""
+    tally = crash(TAKEN_BACK, lambda step: step.sort is Sort.WRITE and "70-worker-b" in step.what)
+    assert any("killed late" in verdict.label for verdict in tally.verdicts)
+    assert not tally.failures, tally.failures[0].failure
 
 
 # ------------------------------------------------------------------------------------------------------ memory lost

@@ -7,9 +7,23 @@ from dataclasses import replace
 
 from gitops_mc.core.diff import Adopt, Written
 from gitops_mc.core.diff.digests import applied_digest, leaf_digests
+from gitops_mc.core.diff.owners import owners_of
 from gitops_mc.core.gates import live_modules
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import DesiredCluster, Kind, Manifest, ResourceKey, Unknown, name_of, uid_of
+from gitops_mc.core.model import (
+    APPLIED_ANNOTATION,
+    FLEET_LABEL,
+    DesiredCluster,
+    JsonObject,
+    Kind,
+    Manifest,
+    ResourceKey,
+    Unknown,
+    annotations_of,
+    labels_of,
+    name_of,
+    uid_of,
+)
 from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.rollout.memory import ClusterMemory, InventoryEntry
 
@@ -19,7 +33,8 @@ def with_inventory(
 ) -> ClusterMemory:
     """The inventory as the live state shows it: what stands there as Git says with our mark is ours.
 
-    So an answer that a crash swallowed is learnt from the cluster. What is gone there and from Git is forgotten.
+    So an answer that a crash swallowed is learnt from the cluster, also when Git has taken the object back before anybody saw
+    it: we meant to make it, and it carries our mark. What is gone there and from Git is forgotten.
     A ModuleInfo carries no mark of ours (the platform makes it anew, without it): once its values are as in Git,
     remembering it is all there is to do.
     """
@@ -29,6 +44,10 @@ def with_inventory(
         found = None if manifest is None else _written(manifest, live)
         if found is not None:
             entries[key.kind, key.name] = InventoryEntry(key.kind, key.name, found)
+    for item in memory.created:
+        found = _made(item.key(desired.name), live)
+        if found is not None:
+            entries.setdefault((item.kind, item.name), InventoryEntry(item.kind, item.name, found))
     wanted = {(m.key.kind, m.key.name) for m in desired.manifests}
     present = _present(live)
     kept = [
@@ -53,13 +72,26 @@ def _written(manifest: Manifest, live: LiveCluster) -> Written | None:
         if len(found) != 1:
             return None
         return Written(digest, uid_of(found[0]), name_of(found[0]), leaf_digests(key.kind, manifest.body))
+    body = _body(key, live)
+    return None if body is None else Written(digest, uid_of(body), key.name)
+
+
+def _made(key: ResourceKey, live: LiveCluster) -> Written | None:
+    """A machine object that we meant to make, if it stands there by our hand. A ModuleInfo carries no mark to tell by."""
+    body = None if key.kind is Kind.MODULE_INFO else _body(key, live)
+    if body is None or owners_of(body).ours is None or FLEET_LABEL not in labels_of(body):
+        return None
+    digest = annotations_of(body).get(APPLIED_ANNOTATION)
+    return None if digest is None else Written(digest, uid_of(body), key.name)
+
+
+def _body(key: ResourceKey, live: LiveCluster) -> JsonObject | None:
     fact = {
         Kind.MACHINE_CONFIG: live.configs,
         Kind.MACHINE_CONFIG_POOL: live.pools,
         Kind.MACHINE_CONFIGURATION: live.policies,
     }[key.kind]
-    body = None if isinstance(fact, Unknown) else fact.value.get(key.name)
-    return None if body is None else Written(digest, uid_of(body), key.name)
+    return None if isinstance(fact, Unknown) else fact.value.get(key.name)
 
 
 def _present(live: LiveCluster) -> Mapping[Kind, frozenset[str]]:

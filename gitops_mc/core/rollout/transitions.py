@@ -88,9 +88,13 @@ def prune_settings(prune: Prune) -> str:
 
 
 def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
-    """Out of the rollout: every gate has opened with the content that was started."""
+    """Out of the rollout: every gate has opened with the content that was started. Of what was meant to be made, that is
+    remembered as made which is there.
+    """
+    there = {(e.kind, e.name) for e in memory.inventory}
     return replace(
         memory,
+        created=tuple(o for o in memory.created if (o.kind, o.name) in there),
         passed=memory.started,
         passed_commit=memory.started_commit,
         passed_at=now,
