@@ -136,7 +136,7 @@ def test_a_skip_says_what_stays_open() -> None:
     open_step = replace(failed("pool:worker"), step=StepIntent(BAD, "pools:worker", ("worker",), NOW))
     said = " ".join(changed(acts.skip(fleet(edge_1=open_step), "edge-1", BAD, BY)).said)
     assert "step for pool worker stays open" in said
-    assert "worker may stand paused" in said
+    assert "may keep it paused" in said
     assert "gitops-mc release edge-1" in said
 
 

@@ -60,6 +60,14 @@ class ModuleClocks:
     unpublished_since: datetime | None = None
     judged_at: datetime | None = None
 
+    def shifted(self, by: timedelta) -> ModuleClocks:
+        """As if what is waited for had begun later: time during which nothing counts."""
+        return replace(
+            self,
+            waiting_since=self.waiting_since and self.waiting_since + by,
+            unpublished_since=self.unpublished_since and self.unpublished_since + by,
+        )
+
 
 def live_modules(live: LiveCluster, module: str) -> tuple[JsonObject, ...]:
     """The ModuleInfos of one module on this cluster that are not being deleted, by name; one is right."""
@@ -156,13 +164,7 @@ def _ticked(clocks: ModuleClocks, reading: GateReading, now: datetime, counting:
     """Time in which nothing was known, or nothing counts, moves the deadlines on."""
     elapsed = max(timedelta(0), now - (clocks.judged_at or now))
     idle = counting is Counting.STOPPED or isinstance(reading, GateNotKnown)
-    by = elapsed if idle else timedelta(0)
-    return replace(
-        clocks,
-        judged_at=now,
-        waiting_since=clocks.waiting_since and clocks.waiting_since + by,
-        unpublished_since=clocks.unpublished_since and clocks.unpublished_since + by,
-    )
+    return replace(clocks.shifted(elapsed if idle else timedelta(0)), judged_at=now)
 
 
 def _version(info: JsonObject, wanted: str) -> Iterator[str]:
