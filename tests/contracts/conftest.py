@@ -9,6 +9,8 @@ what another left behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from gitops_mc.sandbox.transport import DirectTransport
 from tests.apiserver import rights
 from tests.apiserver.clusters import RealClusters, install, machine_definitions
 from tests.contracts.api import EDGE, Api
+from tests.contracts.watching import Watched
 
 ADMIN, READER = "contract-admin", "contract-reader"
 REAL_TOKENS = {ADMIN: rights.ADMIN.token, READER: rights.READER.token}
@@ -39,26 +42,40 @@ def _embedded() -> ApiServer:
     return server
 
 
+@dataclass(frozen=True, slots=True)
+class Served:
+    """The server that is asked: by transports, each for a token, or past them, as an administrator."""
+
+    transport: Callable[[str], Transport]
+    server: Server
+    admin: str
+    forget: Callable[[], None]
+    """Makes it forget its oldest versions."""
+
+
 @pytest.fixture(
     scope="session", params=["in-process", "over-http", pytest.param("real", marks=pytest.mark.apiserver)]
 )
-def transport_of(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Callable[[str], Transport]]:
-    """A transport for a token: straight into the server, or through the gateway by the product's own adapter."""
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Asked straight, or through the gateway by the product's own adapter."""
     match request.param:
         case "in-process":
-            servers = {EDGE: _embedded()}
-            yield lambda token: DirectTransport(servers, token)
+            server = _embedded()
+            yield Served(lambda token: DirectTransport({EDGE: server}, token), server, ADMIN, server.compact)
         case "over-http":
-            yield from _over_http({EDGE: _embedded()}, {}, tmp_path_factory.mktemp("tokens"))
+            server = _embedded()
+            with _over_http({EDGE: server}, {}, tmp_path_factory.mktemp("tokens")) as transport:
+                yield Served(transport, server, ADMIN, server.compact)
         case _:
             real: RealClusters = request.getfixturevalue("real_clusters")
             real.start(EDGE)
             install(real.servers[EDGE], *machine_definitions())
-            yield from _over_http(real.servers, REAL_TOKENS, tmp_path_factory.mktemp("tokens"))
+            with _over_http(real.servers, REAL_TOKENS, tmp_path_factory.mktemp("tokens")) as transport:
+                # what was before it started, its first versions among it, it never knew
+                yield Served(transport, real.servers[EDGE], REAL_TOKENS[ADMIN], lambda: None)
 
 
+@contextmanager
 def _over_http(
     servers: Mapping[str, Server], tokens: Mapping[str, str], folder: Path
 ) -> Iterator[Callable[[str], Transport]]:
@@ -75,6 +92,18 @@ def _over_http(
     for transport in made.values():
         transport.close()
     gateway.stop()
+
+
+@pytest.fixture
+def transport_of(served: Served) -> Callable[[str], Transport]:
+    """A transport for a token."""
+    return served.transport
+
+
+@pytest.fixture
+def watched(served: Served) -> Watched:
+    """The same server, to be watched."""
+    return Watched(served.server, served.admin, served.forget)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request,
 
 
 def number(query: Mapping[str, str], name: str) -> int:
-    """A number of the query, 0 where there is none. Raises 400."""
+    """A number of the query, 0 where there is none. Raises 400; 500 for the version of a watch, as a real server does."""
     text = query.get(name)
     if not text:
         return 0
@@ -16,6 +16,8 @@ def number(query: Mapping[str, str], name: str) -> int:
         return int(text)
     if name == "resourceVersion":
         told = f'{name}: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        if query.get("watch") in ("1", "true"):
+            raise StatusError(500, None, told)
         raise bad_request(f"invalid resource version: {told}")
     raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
 

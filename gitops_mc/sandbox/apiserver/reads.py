@@ -151,6 +151,7 @@ def open_watch(store: Store, target: Target, request: Request, query: Mapping[st
         clock=now(),
     )
     since = number(query, "resourceVersion")
+    number(query, "timeoutSeconds")  # whoever streams it keeps the time; what is no number is refused here
     initial = query.get("sendInitialEvents") in ("1", "true")
     if since == 0 or initial:
         watch.pending = [watch.line("ADDED", stored) for _, stored in selected(store, target, query)]
