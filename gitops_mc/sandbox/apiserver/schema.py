@@ -161,6 +161,9 @@ def prune(value: Any, schema: Schema) -> Any:
     return value
 
 
+_CONTAINERS = (dict, list)
+
+
 def _prune_map(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
     result, changed = {}, False
     for key, item in value.items():
@@ -169,8 +172,8 @@ def _prune_map(value: dict[str, Any], schema: Schema) -> dict[str, Any]:
             # undeclared, or a null where none is allowed: both are dropped before validation
             changed = True
             continue
-        result[key] = prune(item, child)
-        changed = changed or result[key] is not item
+        result[key] = kept = prune(item, child) if isinstance(item, _CONTAINERS) else item
+        changed = changed or kept is not item
     return result if changed else value
 
 

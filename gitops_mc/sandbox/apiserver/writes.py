@@ -181,10 +181,14 @@ def _patch(writing: Writing) -> Response:
     body = _PATCHES[content_type](live.obj, patch, writing.resource.schema)
     if not isinstance(body, dict):
         raise bad_request("the patched document is not an object")
-    check_patched(body, writing.target)
+    if any(body.get(member) is not live.obj[member] for member in _IDENTITY):
+        check_patched(body, writing.target)
     field_validation.check_patched(writing, body)
     return _put_over(writing, live, body, "patch")
 
+
+_IDENTITY = ("apiVersion", "kind", "metadata")
+"""What a patch that touches none of it need not be checked for again."""
 
 _PATCHES: Mapping[str, Callable[[Any, Any, Schema], Any]] = {
     JSON_PATCH: lambda target, patch, _: json_patch(target, patch),
