@@ -13,6 +13,7 @@ import pytest
 from tests.apiserver.clusters import RealClusters
 from tests.apiserver.ground import check, real_ground
 from tests.scenarios import (
+    test_crashes,
     test_deletion,
     test_failures,
     test_first_contact,
@@ -41,6 +42,7 @@ SCENARIOS: tuple[Callable[[], None], ...] = (
     test_deletion.test_machine_config_is_removed_only_after_a_commit_that_confirms_it,
     test_first_contact.test_other_values_made_by_kubectl_are_a_conflict_that_names_who_and_how_to_take_over,
     test_first_contact.test_an_emergency_edit_is_listed_and_left_alone_while_git_does_not_change_it,
+    test_crashes.test_killed_at_a_few_writes_of_a_bracket_on_whatever_servers_there_are_it_ends_the_same,
 )
 
 

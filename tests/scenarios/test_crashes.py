@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import tempfile
 from collections import defaultdict
 from datetime import timedelta
 from pathlib import Path
@@ -15,22 +16,29 @@ import pytest
 
 from gitops_mc.adapters.memory import FileMemory
 from gitops_mc.app.executor import Pace
-from gitops_mc.app.ports import Transport
+from gitops_mc.app.ports import Request, Transport
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.fleet import simple_fleet
-from tests.scenarios.crash_everywhere import Chosen, Rule, compare, crash, every_step, no_step
-from tests.scenarios.crash_rollout import Case, Ending, Fate, Moment, Rollout, Sort
+from tests.scenarios.crash_everywhere import Chosen, Rule, Tally, compare, crash, every_step, no_step
+from tests.scenarios.crash_rollout import AWAY, Calling, Case, Ending, Fate, Moment, Rollout, Sort
 from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, REPAIR, TAKEN_BACK
 from tests.scenarios.crashes import Counted, Killed
 from tests.scenarios.crashes import Moment as CallMoment
-from tests.scenarios.rollout_world import RolloutWorld, machine_config
+from tests.scenarios.invariants import Checks
+from tests.scenarios.rollout_world import EMBEDDED, GROUND, RolloutWorld, machine_config
 from tests.scenarios.test_groups import FLEET, pool, second, world
 
 
+def crashed(case: Case, rule: Rule, *, again: Rule = no_step, merge: bool = True) -> Tally:
+    if GROUND.get() is not EMBEDDED:
+        pytest.skip("a fork copies the embedded servers and no others")
+    return crash(case, rule, again=again, merge=merge)
+
+
 def all_is_well(case: Case, rule: Rule, again: Rule = no_step) -> None:
-    tally = crash(case, rule, again=again)
+    tally = crashed(case, rule, again=again)
     assert tally.verdicts, "nobody died"
     assert not tally.failures, f"{len(tally.failures)} of {len(tally.verdicts)}: {tally.failures[0].failure}"
 
@@ -58,7 +66,7 @@ def test_killed_again_at_every_call_of_the_process_that_came_after_it_ends_the_s
 
 def test_deaths_that_leave_the_same_are_followed_by_the_same() -> None:
     """What allows one of them to stand for all: the logs of all servers, with times, are the same to the byte."""
-    tally = crash(POLICY, lambda step: 40 <= step.number < 52, merge=False)
+    tally = crashed(POLICY, lambda step: 40 <= step.number < 52, merge=False)
     logs = defaultdict(set)
     for verdict in tally.verdicts:
         assert not verdict.failure
@@ -79,6 +87,47 @@ def test_another_end_is_seen() -> None:
     ):
         with pytest.raises(AssertionError, match=told):
             compare(bad, good)
+
+
+# ------------------------------------------------------------------------------------------------------ from the start
+
+
+class DiesOnce(Fate):
+    """Ends the process at one write of a rollout, without a fork: the servers may be any."""
+
+    def __init__(self, write: int, moment: Moment) -> None:
+        self.rollout: Rollout | None = None
+        self.write, self.moment = write, moment
+        self.writes = 0
+
+    def step(self, sort: Sort, what: str) -> None:
+        assert self.rollout is not None
+        self.writes += sort is Sort.WRITE and self.rollout.stage.counted
+
+    def at(self, moment: Moment, late: tuple[str, Request] | None = None) -> None:
+        assert self.rollout is not None
+        if self.rollout.dead or self.writes != self.write or moment is not self.moment:
+            return
+        self.rollout.dead, self.rollout.late = f"killed {moment} at write {self.write}", late
+        self.rollout.away = AWAY.get(moment, 1.0)
+        raise Killed
+
+
+def played(case: Case, fate: DiesOnce) -> Ending:
+    with tempfile.TemporaryDirectory() as folder:
+        fate.rollout = Rollout(case, Path(folder), fate)
+        fate.rollout.play()
+        Checks(fate.rollout).everything()
+        return fate.rollout.ending()
+
+
+def test_killed_at_a_few_writes_of_a_bracket_on_whatever_servers_there_are_it_ends_the_same() -> None:
+    undisturbed = played(BRACKET, DiesOnce(0, Calling.BEFORE))
+    for write, moment in ((2, Calling.DURING), (5, Calling.LATE), (8, Calling.BEFORE), (11, Calling.AFTER)):
+        fate = DiesOnce(write, moment)
+        compare(played(BRACKET, fate), undisturbed)
+        assert fate.rollout is not None
+        assert fate.rollout.dead
 
 
 # ------------------------------------------------------------------------------------------------------- two at once
@@ -135,7 +184,7 @@ def test_a_fresh_process_pauses_no_pool_that_a_new_one_does_not_touch() -> None:
 
 def test_an_object_that_arrives_after_its_commit_was_taken_back_is_removed_like_any_other() -> None:
     """Sent, never answered, not seen by anybody while Git named it: that we meant to make it was remembered before."""
-    tally = crash(TAKEN_BACK, lambda step: step.sort is Sort.WRITE and "70-worker-b" in step.what)
+    tally = crashed(TAKEN_BACK, lambda step: step.sort is Sort.WRITE and "70-worker-b" in step.what)
     assert any("killed late" in verdict.label for verdict in tally.verdicts)
     assert not tally.failures, tally.failures[0].failure
 
