@@ -110,6 +110,15 @@ WORLDS = st.lists(OBJECTS, max_size=5).map(one_each)
 DEEDS = st.sampled_from(["create", "apply", "force"])
 
 
+def shipped() -> World:
+    """A cluster as the operator leaves it when it first starts: the policy is there, with its defaults."""
+    world = World()
+    defaults = {"files": [{"type": "None"}], "units": [{"type": "Reboot"}]}
+    body = {**policy(), "spec": {"defaultNodeDisruptionPolicySpecAction": defaults}}
+    world.create(body, manager="machine-config-controller")
+    return world
+
+
 def disturb(world: World, body: JsonObject, deed: str, manager: str) -> None:
     """Another client does something with an object; what the server refuses has not happened."""
     try:
@@ -123,7 +132,7 @@ def disturb(world: World, body: JsonObject, deed: str, manager: str) -> None:
 
 @FEW
 @given(
-    world=st.builds(World),
+    world=st.builds(shipped),
     foreign=st.lists(st.tuples(OBJECTS, DEEDS), max_size=3),
     first=WORLDS,
     second=WORLDS,
@@ -144,7 +153,9 @@ def test_what_the_diff_writes_the_server_accepts_and_then_nothing_is_left_to_wri
 
 @FEW
 @given(
-    world=st.builds(World), foreign=st.lists(st.tuples(OBJECTS, DEEDS), min_size=1, max_size=3), bodies=WORLDS
+    world=st.builds(shipped),
+    foreign=st.lists(st.tuples(OBJECTS, DEEDS), min_size=1, max_size=3),
+    bodies=WORLDS,
 )
 def test_a_predicted_conflict_is_the_one_the_server_answers(
     world: World, foreign: list[tuple[JsonObject, str]], bodies: list[JsonObject]
@@ -170,7 +181,7 @@ def test_a_predicted_conflict_is_the_one_the_server_answers(
 
 
 @FEW
-@given(world=st.builds(World), foreign=st.lists(st.tuples(OBJECTS, DEEDS), max_size=3), bodies=WORLDS)
+@given(world=st.builds(shipped), foreign=st.lists(st.tuples(OBJECTS, DEEDS), max_size=3), bodies=WORLDS)
 def test_adopting_changes_no_value_and_a_pure_addition_only_adds(
     world: World, foreign: list[tuple[JsonObject, str]], bodies: list[JsonObject]
 ) -> None:
@@ -200,7 +211,7 @@ def only_adds(before: Any, after: Any) -> bool:
 
 @FEW
 @given(
-    world=st.builds(World),
+    world=st.builds(shipped),
     body=configs(),
     spelling=st.sampled_from(SPELLINGS),
     maker=st.sampled_from(["kubectl", "us"]),
@@ -230,7 +241,10 @@ def respelled(source: str, spelling: str) -> str:
 
 @FEW
 @given(
-    world=st.builds(World), first=WORLDS, edits=st.lists(st.tuples(OBJECTS, DEEDS), max_size=3), second=WORLDS
+    world=st.builds(shipped),
+    first=WORLDS,
+    edits=st.lists(st.tuples(OBJECTS, DEEDS), max_size=3),
+    second=WORLDS,
 )
 def test_a_value_somebody_else_set_is_never_overwritten_without_being_asked(
     world: World, first: list[JsonObject], edits: list[tuple[JsonObject, str]], second: list[JsonObject]
@@ -263,7 +277,7 @@ def test_with_every_fact_unknown_nothing_is_created_updated_or_deleted(bodies: l
 
 @FEW
 @given(
-    world=st.builds(World),
+    world=st.builds(shipped),
     first=WORLDS,
     edits=st.lists(st.tuples(OBJECTS, DEEDS), max_size=2),
     second=WORLDS,
@@ -288,3 +302,13 @@ def test_the_same_input_in_any_order_gives_the_same_diff(
     )
     assert one == other
     assert [c.key for c in one.changes] == sorted(c.key for c in one.changes)
+
+
+def test_what_a_manifest_does_not_say_is_not_sent() -> None:
+    """Neither a null nor a map with nothing in it: of either the server would make a null that it then refuses."""
+    world = shipped()
+    rules = {"sshkey": {"actions": [{"type": "None"}]}}
+    for said in (rules, {}, {"files": None}, rules, {"sshkey": {}}):
+        world.roll({**policy(), "spec": {"nodeDisruptionPolicy": said}})
+        standing = world.get(Kind.MACHINE_CONFIGURATION, "cluster")["spec"]
+        assert ("nodeDisruptionPolicy" in standing) == (said == rules)

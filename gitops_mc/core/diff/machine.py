@@ -19,7 +19,7 @@ from gitops_mc.core.diff.changes import (
 )
 from gitops_mc.core.diff.comparison import compare_object, turned
 from gitops_mc.core.diff.digests import applied_digest
-from gitops_mc.core.diff.paths import PAUSED, Path, shown, value_at, with_value, without_nulls
+from gitops_mc.core.diff.paths import PAUSED, Path, said_only, shown, value_at, with_value
 from gitops_mc.core.ignition import keep_live_encoding
 from gitops_mc.core.model import (
     ADOPT_ANNOTATION,
@@ -45,7 +45,7 @@ Found: TypeAlias = Create | Adopt | Update | Drift | Refused | Unchanged
 def marked_body(manifest: Manifest, digest: str, fleet: str, live: JsonObject | None) -> JsonObject:
     """What is applied: the manifest with our marks, without `paused`, and with what the write was decided on.
 
-    Nulls are left out: a null says nothing in a manifest, but applied it would own the field, and forced empty it.
+    What says nothing in a manifest is left out of what is sent (`said_only`).
     """
     body = manifest.body if live is None else _kept(manifest, live)
     meta = metadata(body)
@@ -56,7 +56,7 @@ def marked_body(manifest: Manifest, digest: str, fleet: str, live: JsonObject | 
     }
     if live is not None:
         marked |= {"uid": uid_of(live), "resourceVersion": resource_version(live)}
-    spec = without_nulls(body.get("spec") or {})
+    spec = said_only(manifest.key.kind, body.get("spec") or {})
     if manifest.key.kind is Kind.MACHINE_CONFIG_POOL:
         spec = {field: value for field, value in spec.items() if field != "paused"}
     return {**body, "metadata": marked, "spec": spec}

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from gitops_mc.core.diff.changes import ABSENT, FieldValue
-from gitops_mc.core.model import Kind, canonical_json, metadata
+from gitops_mc.core.model import JsonObject, Kind, canonical_json, metadata
 
 
 class Item(NamedTuple):
@@ -39,6 +39,8 @@ KEYED_LISTS: Mapping[Kind, Mapping[Path, str]] = {
 _ATOMIC_MAPS: Mapping[Kind, frozenset[Path]] = {
     Kind.MACHINE_CONFIG_POOL: frozenset({("spec", "machineConfigSelector"), ("spec", "nodeSelector")}),
 }
+
+_REQUIRED_MAPS: Mapping[Kind, frozenset[Path]] = {Kind.MACHINE_CONFIG: frozenset({("spec", "config")})}
 
 
 def leaves_of(kind: Kind, body: Mapping[str, Any]) -> dict[Path, Any]:
@@ -165,8 +167,20 @@ def with_value(body: Any, path: Path, value: FieldValue) -> Any:
     return {**mapping, step: with_value(mapping.get(step), rest, value)}
 
 
-def without_nulls(value: Any) -> Any:
-    """A copy of a JSON value without the null fields of its maps; lists stay as they are."""
-    if not isinstance(value, dict):
+def said_only(kind: Kind, spec: JsonObject) -> JsonObject:
+    """A copy of a spec without what says nothing in a manifest: nulls, and empty maps that merge. Lists, selectors and
+    the map that a kind has to have stay as they are.
+
+    Sent, a null would own its field, and forced empty it; an empty map of whose fields we have owned the last would be
+    made null, which the schema refuses (measured on real kube-apiservers 1.35 and 1.36.3).
+    """
+    said: JsonObject = _said(kind, spec, ("spec",))
+    return said
+
+
+def _said(kind: Kind, value: Any, path: Path) -> Any:
+    kept = {*_ATOMIC_MAPS.get(kind, ()), *_REQUIRED_MAPS.get(kind, ())}
+    if not isinstance(value, dict) or path in _ATOMIC_MAPS.get(kind, ()):
         return value
-    return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    inner = {key: _said(kind, item, (*path, key)) for key, item in value.items() if item is not None}
+    return {key: item for key, item in inner.items() if item != {} or (*path, key) in kept}
