@@ -131,9 +131,13 @@ METADATA = struct(
 )
 
 
+_API_VERSION = told("The group and version of the API that the object is written in.", STRING)
+_KIND = told("The kind of the object, in CamelCase.", STRING)
+
+
 def custom(required: str = "", /, **fields: Schema) -> Schema:
     """A custom resource: the fields given, beside those that all objects have."""
-    return struct(required, apiVersion=STRING, kind=STRING, metadata=METADATA, **fields)
+    return struct(required, apiVersion=_API_VERSION, kind=_KIND, metadata=METADATA, **fields)
 
 
 def built_in(**fields: Schema) -> Schema:
