@@ -48,17 +48,21 @@ class RealServer:
 
     def handle_as(self, request: Request, user: str, groups: tuple[str, ...]) -> Response:
         """The answer to somebody who has no token: the administrator asks in his name."""
-        headers = {"Impersonate-User": user}
-        if groups:
-            headers["Impersonate-Group"] = groups[0]
-        answer = self._send(_under(request, ADMIN.token), headers, _TIMEOUT, preload=True)
+        asked = _under(request, ADMIN.token)
+        answer = self._send(asked, _in_the_name_of(user, groups), _TIMEOUT, preload=True)
         return Response(answer.status, answer.data, _kept(answer))
 
     def as_admin(self, request: Request) -> Response:
         return self.handle(_under(request, ADMIN.token))
 
     def open_watch(self, request: Request) -> Response | StreamedWatch:
-        answer = self._send(request, {}, _WATCH_TIMEOUT, preload=False)
+        return self._watch(request, {})
+
+    def open_watch_as(self, request: Request, user: str, groups: tuple[str, ...]) -> Response | StreamedWatch:
+        return self._watch(_under(request, ADMIN.token), _in_the_name_of(user, groups))
+
+    def _watch(self, request: Request, more: Mapping[str, str]) -> Response | StreamedWatch:
+        answer = self._send(request, more, _WATCH_TIMEOUT, preload=False)
         if answer.status != 200:
             return Response(answer.status, answer.read(), _kept(answer))
         return StreamedWatch(answer)
@@ -134,6 +138,11 @@ class StreamedWatch:
         finally:
             self.closed = True
             self._answer.close()
+
+
+def _in_the_name_of(user: str, groups: tuple[str, ...]) -> Mapping[str, str]:
+    """Headers of impersonation; of groups one is enough here."""
+    return {"Impersonate-User": user} | ({"Impersonate-Group": groups[0]} if groups else {})
 
 
 def _under(request: Request, token: str) -> Request:

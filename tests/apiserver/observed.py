@@ -52,13 +52,16 @@ class ObservedServer:
         return tuple(self._writes[seq:])
 
     def open_watch(self, request: Request) -> Response | WatchLines:
-        return self._real.open_watch(request)
+        user = self._users.get(request.token)
+        if user is None:
+            return self._real.open_watch(request)
+        return self._real.open_watch_as(request, user.name, _groups(user))
 
     def handle(self, request: Request) -> Response:
         user = self._users.get(request.token)
         if user is None:
             return self._real.handle(request)
-        groups = () if user.name in BOUND else (MASTERS,)
+        groups = _groups(user)
         if request.method == "GET":
             response = self._real.handle_as(request, user.name, groups)
         else:
@@ -121,6 +124,10 @@ class Refused:
     path: str
     status: int
     answer: str
+
+
+def _groups(user: User) -> tuple[str, ...]:
+    return () if user.name in BOUND else (MASTERS,)
 
 
 def _is_tried(request: Request) -> bool:

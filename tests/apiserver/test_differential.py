@@ -9,7 +9,8 @@ import pytest
 
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from tests.apiserver.clusters import RealClusters, clear, install, machine_definitions
-from tests.apiserver.differential import Peer, answered, clean, left, sequence
+from tests.apiserver.differential import Peer, answered, clean, left
+from tests.apiserver.drawn_requests import sequence
 from tests.apiserver.rights import ADMIN
 
 SEQUENCES = int(os.environ.get("DIFFERENTIAL_SEQUENCES", "300"))
