@@ -307,8 +307,9 @@ def test_the_same_input_in_any_order_gives_the_same_diff(
 def test_what_a_manifest_does_not_say_is_not_sent() -> None:
     """Neither a null nor a map with nothing in it: of either the server would make a null that it then refuses."""
     world = shipped()
-    rules = {"sshkey": {"actions": [{"type": "None"}]}}
-    for said in (rules, {}, {"files": None}, rules, {"sshkey": {}}):
+    rules: JsonObject = {"sshkey": {"actions": [{"type": "None"}]}}
+    sayings: tuple[JsonObject, ...] = (rules, {}, {"files": None}, rules, {"sshkey": {}})
+    for said in sayings:
         world.roll({**policy(), "spec": {"nodeDisruptionPolicy": said}})
         standing = world.get(Kind.MACHINE_CONFIGURATION, "cluster")["spec"]
         assert ("nodeDisruptionPolicy" in standing) == (said == rules)

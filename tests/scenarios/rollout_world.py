@@ -23,7 +23,7 @@ from gitops_mc.sandbox.behind import MakeServer
 from gitops_mc.sandbox.faults import FaultBoard
 from gitops_mc.sandbox.fleet import FleetSpec, SandboxFleet, embedded, simple_fleet
 from gitops_mc.sandbox.virtual import DEFAULT_START, VirtualClock, VirtualWorkers
-from tests.scenarios.shifted_clock import ShiftedClock
+from tests.scenarios.shifted_clock import MachineClock
 
 FLEET = """\
 apiVersion: gitops-mc.io/v1alpha1
@@ -157,8 +157,8 @@ class RolloutWorld:
 
     def __post_init__(self) -> None:
         self.clock = VirtualClock(self.ground.begin)
-        self.watch = ShiftedClock(self.clock)
-        """The clock of the machine that the engine runs on."""
+        self.shift = timedelta()
+        """By how much the clock of the machine that the engine runs on is set wrong."""
         self.start = self.clock.now()
         self.fleet = SandboxFleet(
             self.spec, self.clock.now, faults=self.faults, seed=self.seed, make_server=self.ground.make_server
@@ -180,10 +180,11 @@ class RolloutWorld:
     def executor(self) -> Executor:
         """A fresh process: nothing but the store outlives it."""
         transport = self.wrap(self.fleet.transport(self.clock))
-        api = ClusterApi(transport, self.watch, jitter=random.Random(self.seed).random)
+        clock = MachineClock(self.clock, lambda: self.shift)
+        api = ClusterApi(transport, clock, jitter=random.Random(self.seed).random)
         return Executor(
             api,
-            self.watch,
+            clock,
             VirtualWorkers(self.clock, seed=self.order),
             self.store,
             pace=self.pace,

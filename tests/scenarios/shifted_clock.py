@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from gitops_mc.app.ports import Clock
 
 
-@dataclass
-class ShiftedClock:
-    """A Clock port that shows another time than `inner`: by `shift`, which may be changed at any moment.
+class MachineClock:
+    """A Clock port on a machine whose clock differs from the world's by `shift`, which may change at any moment.
 
-    A wait that is under way when the clock jumps ends when it would have ended without the jump, as one on a monotonic
-    clock does.
+    It keeps the contract of the real one: it never runs back while a process lives (one that is set back shows in the
+    next process), and no wait is longer than it was to be.
     """
 
-    inner: Clock
-    shift: timedelta = timedelta()
+    def __init__(self, world: Clock, shift: Callable[[], timedelta]) -> None:
+        self._world = world
+        self._shift = shift
+        self._ahead = shift()
 
     def now(self) -> datetime:
-        return self.inner.now() + self.shift
+        self._ahead = max(self._ahead, self._shift())
+        return self._world.now() + self._ahead
 
     def wait(self, until: datetime) -> None:
-        self.inner.wait(until - self.shift)
+        self._world.wait(self._world.now() + (until - self.now()))

@@ -166,7 +166,7 @@ class Simulation:
                 self.world.past = {(c.name, c.content): c for c in self._head.clusters}
             case Aside.CLOCK:
                 jump = timedelta(seconds=event.seconds)
-                self.world.watch.shift += jump
+                self.world.shift += jump
                 self.excused = [(c, node, since, until - jump) for c, node, since, until in self.excused]
             case _:  # what is done to the state file, or asked for on the command line: between two processes
                 self._desk.append(event)
@@ -189,7 +189,7 @@ class Simulation:
 
     def _act(self, event: Event, now: datetime) -> None:
         memory = self.world.executor().memory()
-        by = By("somebody", moment(memory, self.world.watch.now()), "drawn")
+        by = By("somebody", moment(memory, now + self.world.shift), "drawn")
         match event.what:
             case Aside.RELEASE:
                 result = release_all(memory, by)

@@ -1,0 +1,47 @@
+"""The invariants of a rollout, checked on what the API servers accepted, after a simulation.
+
+The numbers are those under which the documentation of the gates lists them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.scenarios.invariants import failures, knowledge, pools, waves
+from tests.scenarios.invariants.evidence import BrokenError, Evidence
+from tests.scenarios.simulation import Simulation
+
+INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
+    failures.comes_to_an_end,
+    pools.touches_only_settled_pools,
+    pools.nodes_never_start_on_half_of_a_step,
+    pools.never_unpauses_what_another_paused,
+    pools.the_policy_shows_before_its_config_is_written,
+    knowledge.nothing_is_written_unseen,
+    knowledge.what_was_changed_by_hand_stays,
+    knowledge.without_memory_nothing_that_stands_is_changed,
+    knowledge.deletes_only_its_own,
+    failures.bad_content_stays_where_it_failed,
+    failures.nothing_fails_without_a_cause,
+    failures.a_repair_gets_in,
+    waves.keeps_waves_and_budgets,
+    waves.a_wave_soaks_before_the_next_one_starts,
+    waves.disrupts_within_the_bound,
+    waves.what_has_passed_is_left_alone,
+    knowledge.passed_clusters_stood_as_git_says,
+)
+
+
+class Checks:
+    """All invariants of one played simulation."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self.evidence = Evidence(simulation)
+
+    def everything(self) -> None:
+        """Raises BrokenError for the first that does not hold."""
+        for invariant in INVARIANTS:
+            invariant(self.evidence)
+
+
+__all__ = ["INVARIANTS", "BrokenError", "Checks", "Evidence"]

@@ -1,0 +1,118 @@
+"""What has failed is held, its repair gets in, and nothing is called failed that is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from gitops_mc.core.model import DesiredCluster
+from gitops_mc.core.rollout.memory import FailureCause
+from gitops_mc.core.rollout.moves import Done, Halted, Hold
+from gitops_mc.sandbox.nodes.machine import NodeEvent
+from tests.scenarios.drawn import Deed
+from tests.scenarios.invariants.evidence import Evidence, kind_of, told
+from tests.scenarios.repository import MARKER
+from tests.scenarios.simulation import OurWrite
+
+GRACE = timedelta(minutes=4)
+"""From a node's Degraded to the last write that may have been decided without knowing of it."""
+STALL = timedelta(minutes=60)
+"""Less than the shortest time after which a pool that stands still is a failure."""
+
+
+def comes_to_an_end(e: Evidence) -> None:
+    """Done, halted, or waiting for an act that is named."""
+    outlook = e.s.outlook
+    if not e.s.settled:
+        e.fail(f"7: still waiting a day after the last fault: {outlook}")
+    if isinstance(outlook, Hold) and not (outlook.reasons and outlook.acts):
+        e.fail(f"7: a hold that names no act: {outlook}")
+    if isinstance(outlook, Halted) and not outlook.reason:
+        e.fail("7: halted without a reason")
+
+
+def bad_content_stays_where_it_failed(e: Evidence) -> None:
+    """Once content has degraded more clusters than are tolerated, it is begun in no other; a human may say otherwise."""
+    tolerated = max(f.policy.rollout.max_failures.of(len(f.clusters)) for f in e.s.heads)
+    began: dict[str, OurWrite] = {}
+    for one in e.s.ours:
+        if _brings_bad(one):
+            began.setdefault(one.cluster, one)
+    failed = sorted(min(x.at for x in events) for name in began if (events := list(_degraded(e, name))))
+    if len(failed) <= tolerated:
+        return
+    has_failed = {name for name in began if any(True for _ in _degraded(e, name))}
+    for name, one in began.items():
+        pardoned = max((p for p in e.s.pardons if p <= one.write.time), default=e.s.start)
+        counted = [at for at in failed if at > pardoned]
+        if len(counted) <= tolerated or name in has_failed:  # there, newer content is let in as a repair
+            continue
+        if one.write.time > counted[tolerated] + GRACE:
+            e.fail(f"5: {told(one)} begins in {name} what {tolerated + 1} cluster(s) have failed with before")
+
+
+def _brings_bad(one: OurWrite) -> bool:
+    """Whether a write brings the content that breaks nodes; it is inlined as percent-encoded or plain text."""
+    return MARKER in str((one.write.after or {}).get("spec")) and kind_of(one) == "machineconfigs"
+
+
+def _degraded(e: Evidence, cluster: str) -> Iterator[NodeEvent]:
+    for node in e.s.world.fleet.nodes(cluster):
+        for event in e.s.world.fleet.node_log(cluster, node).events:
+            if event.what.value == "degraded" and MARKER in event.detail:
+                yield event
+
+
+def nothing_fails_without_a_cause(e: Evidence) -> None:
+    """A cluster that failed for its pools had one that was degraded, or that stood still."""
+    for name in e.orders:
+        before = None
+        for number, look in enumerate(e.s.looks):
+            failure = look.memory.cluster(name).failure
+            if failure is not None and before is None and failure.cause is FailureCause.CONFIG:
+                _must_have_a_cause(e, name, number)
+            before = failure
+
+
+def _must_have_a_cause(e: Evidence, name: str, number: int) -> None:
+    at = e.s.times[number]
+    since = max((one.write.time for one in e.by_cluster[name] if one.look < number), default=e.s.start)
+    if at - since >= STALL or _sick_pool(e, name, at):
+        return
+    e.fail(f"5: {name} is called failed at {at:%H:%M:%S}; no pool of it was degraded, and none stood still")
+
+
+def _sick_pool(e: Evidence, name: str, at: datetime) -> bool:
+    """Whether a pool said Degraded at some time before."""
+    for write in e.servers[name]:
+        if write.time > at or not write.resource.startswith("machineconfigpools"):
+            continue
+        conditions = ((write.after or {}).get("status") or {}).get("conditions") or ()
+        if any(c["type"].endswith("Degraded") and c["status"] == "True" for c in conditions):
+            return True
+    return False
+
+
+def a_repair_gets_in(e: Evidence) -> None:
+    """Where bad content failed and Git has none of it any more, the newer content has been started."""
+    if isinstance(e.s.outlook, Done) or not e.s.looks:
+        return
+    look, head = e.s.looks[-1], e.s.heads[-1]
+    views = {view.cluster: view for view in look.decision.clusters}
+    touched = {a.cluster for a in e.s.script.hands if a.deed in {Deed.EDIT, Deed.LABEL, Deed.UNLABEL}}
+    for desired in head.clusters:
+        memory = look.memory.cluster(desired.name)
+        failed = None if memory.failure is None else e.desired(desired.name, memory.failure.content)
+        if failed is None or memory.failure is None or memory.failure.cause is not FailureCause.CONFIG:
+            continue
+        if desired.blocked or desired.name in touched or memory.skipped == desired.content:
+            continue
+        repaired = _is_bad(failed) and not _is_bad(desired)
+        if repaired and memory.started != desired.content and views[desired.name].standing.value == "failed":
+            e.fail(
+                f"5: {desired.name} has failed, and what repairs it is kept out: {views[desired.name].reason}"
+            )
+
+
+def _is_bad(desired: DesiredCluster) -> bool:
+    return any(MARKER in str(m.body) for m in desired.manifests)
