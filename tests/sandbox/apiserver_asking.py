@@ -46,7 +46,9 @@ class Asking:
 
     def send(self, method: str, path: str, body: Any = None, **more: Any) -> tuple[int, dict[str, Any]]:
         answer: Response = self.server.handle(self.request(method, path, body, **more))
-        return answer.status, json.loads(answer.body) if answer.headers["content-type"].startswith(JSON) else {}
+        return answer.status, json.loads(answer.body) if answer.headers["content-type"].startswith(
+            JSON
+        ) else {}
 
     def ok(self, method: str, path: str, body: Any = None, **more: Any) -> dict[str, Any]:
         status, found = self.send(method, path, body, **more)
