@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -64,6 +64,7 @@ class Recorder:
     simulation: Simulation
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        self.simulation.calls += 1
         try:
             response = self.inner.send(cluster, request, timeout=timeout)
         except UnreachableError:
@@ -99,6 +100,8 @@ class Simulation:
     """When a human let content that had failed in again, or everybody forgot that it had."""
     excused: list[tuple[str, str, datetime, datetime]] = field(default_factory=list)
     """Cluster, node, from when and until when."""
+    calls: int = 0
+    """Requests that we have sent."""
     outlook: Outlook | None = None
     settled: bool = True
     """Whether it came to an end by itself within the limit."""
@@ -326,31 +329,28 @@ class Simulation:
 
     def story(self) -> str:
         """Everything the seed decided and what was written, for a failure's message."""
+        happened = sorted(self.happenings(), key=lambda x: x[0])
+        lines = [f"{(at - self.start).total_seconds():8.0f} {what}" for at, what in happened]
+        return "\n".join([*self.begins(), *lines, f"outlook: {self.outlook}"])
+
+    def begins(self) -> Iterator[str]:
+        """The seed, how to see it alone, and what it begins with."""
         s = self.script
-        lines = [
-            f"seed {s.seed}: GITOPS_MC_SEED={s.seed} .venv/bin/pytest -n0 -m '' tests/scenarios/test_invariants.py -k alone",
-            f"clusters: {', '.join(f'{c.name}({c.workers}w)' for c in s.spec.clusters)}; labelled {s.labelled}",
-            s.pushes[0].files["fleet.yaml"],
-        ]
-        happened = [(self._time(p.at), f"commit {n}: {p.note}") for n, p in enumerate(s.pushes)]
-        happened += [(self._time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in s.hands]
-        happened += [
-            (self._time(e.at), f"{e.what} {e.cluster} {e.subject} {e.seconds or ''}".rstrip())
-            for e in s.events
-        ]
+        yield f"seed {s.seed}: .venv/bin/python -m tests.simulation one {s.seed}"
+        yield f"clusters: {', '.join(f'{c.name}({c.workers}w)' for c in s.spec.clusters)}; labelled {s.labelled}"
+        yield s.pushes[0].files["fleet.yaml"]
+        yield f"kills: {s.kills}"
+
+    def happenings(self) -> Iterator[tuple[datetime, str]]:
+        """When, and what: commits, people, faults, and our writes."""
+        s = self.script
+        yield from ((self._time(p.at), f"commit {n}: {p.note}") for n, p in enumerate(s.pushes))
+        yield from ((self._time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in s.hands)
+        for e in s.events:
+            yield self._time(e.at), f"{e.what} {e.cluster} {e.subject} {e.seconds or ''}".rstrip()
         for t in s.troubles:
             told = f"{t.kind} on {t.cluster} {dict(t.parameters)}"
-            happened += [(self._time(t.at), told), (self._time(t.end), f"end of {told}")]
-        happened += [
-            (
-                o.write.time,
-                f"    {o.cluster} {o.write.verb} {o.write.resource.partition('.')[0]} {o.write.name}",
-            )
-            for o in self.ours
-        ]
-        lines += [
-            f"{(at - self.start).total_seconds():8.0f} {what}"
-            for at, what in sorted(happened, key=lambda x: x[0])
-        ]
-        lines += [f"kills: {s.kills}", f"outlook: {self.outlook}"]
-        return "\n".join(lines)
+            yield from ((self._time(t.at), told), (self._time(t.end), f"end of {told}"))
+        for o in self.ours:
+            kind = o.write.resource.partition(".")[0]
+            yield o.write.time, f"    {o.cluster} {o.write.verb} {kind} {o.write.name}"

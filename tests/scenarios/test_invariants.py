@@ -10,12 +10,11 @@ import random
 
 import pytest
 
-from gitops_mc.core.rollout.memory import from_json, to_json
 from gitops_mc.core.rollout.moves import Done
 from tests.scenarios.crashes import Moment
 from tests.scenarios.drawn import Kill, Script, draw_script
-from tests.scenarios.invariants import Checks
 from tests.scenarios.simulation import Simulation
+from tests.simulation.one import play_seed
 
 QUICK_SEEDS = 300
 BATCH = 20
@@ -23,19 +22,8 @@ SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "250"))
 
 
 def check(seed: int) -> None:
-    simulation = Simulation(draw_script(seed)).play()
-    Checks(simulation).everything()
-    nothing_more_is_written(simulation)
-
-
-def nothing_more_is_written(simulation: Simulation) -> None:
-    """Another process, with the memory written and read once more, finds nothing to do in clusters that have passed."""
-    memory = simulation.world.memory()
-    assert from_json(to_json(memory)) == memory, simulation.story()
-    before = len(simulation.ours)
-    simulation.rest(passes=8)
-    again = [w for w in simulation.ours[before:] if memory.cluster(w.cluster).out]
-    assert not again, f"10: {again[0].write.name} was written again\n{simulation.story()}"
+    outcome = play_seed(seed)
+    assert not outcome.broken, f"{outcome.told}\n{outcome.story}"
 
 
 @pytest.mark.parametrize("first", range(0, QUICK_SEEDS, BATCH))

@@ -1,0 +1,102 @@
+"""`python -m tests.simulation`: play seeds in bulk, replay one, shrink one, or look whether deliberate faults are found."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from tests.scenarios.drawn import Script, draw_script
+from tests.scenarios.simulation import Simulation
+from tests.simulation import bulk
+from tests.simulation.mutants import MUTANTS
+from tests.simulation.one import play, play_seed
+from tests.simulation.shrinking import shrunk
+from tests.simulation.trace import trace
+
+PATIENCE = 400
+"""Seeds after which a deliberate fault counts as not found."""
+
+
+@click.group()
+def simulate() -> None:
+    """Whole rollouts over whole fleets on virtual time; one number decides everything."""
+
+
+@simulate.command()
+@click.option("--seeds", default=1000, show_default=True, help="How many.")
+@click.option("--from", "first", default=0, show_default=True, help="The first one.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
+@click.option("--minutes", default=1e6, help="Begin no more after that.")
+def many(seeds: int, first: int, jobs: int, minutes: float) -> None:
+    """Play many seeds; exit 1 if an invariant breaks."""
+    tally = bulk.run(range(first, first + seeds), jobs=jobs, minutes=minutes, tell=_tell)
+    for line in tally.lines():
+        click.echo(line)
+    for outcome in tally.broken:
+        click.echo(f"seed {outcome.seed}: {outcome.told}")
+        click.echo(f"    python -m tests.simulation one {outcome.seed}; ... one {outcome.seed} --shrink")
+    sys.exit(1 if tally.broken else 0)
+
+
+def _tell(tally: bulk.Tally) -> None:
+    rate = len(tally.outcomes) / tally.took
+    click.echo(f"{len(tally.outcomes)} seeds, {rate:.1f}/s, {len(tally.broken)} broken", err=True)
+
+
+@simulate.command()
+@click.argument("seed", type=int)
+@click.option(
+    "--shrink", is_flag=True, help="Take away what can be taken away while the same invariant breaks."
+)
+@click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="With this deliberate fault.")
+def one(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FBT001 - click hands a flag over as a bool
+    """Play one seed and print everything that happened."""
+    if mutant is None:
+        _one(seed, small=shrink)
+    else:
+        with MUTANTS[mutant].on():
+            _one(seed, small=shrink)
+
+
+def _one(seed: int, *, small: bool) -> None:
+    script = draw_script(seed)
+    outcome = play(script)
+    if outcome.broken and small:
+        wanted = outcome.broken
+
+        def breaks(smaller: Script) -> bool:
+            return play(smaller).broken == wanted
+
+        script = shrunk(script, breaks)
+        outcome = play(script)
+    for line in trace(Simulation(script).play()):
+        click.echo(line)
+    click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
+    sys.exit(1 if outcome.broken else 0)
+
+
+@simulate.command()
+@click.argument("names", nargs=-1)
+@click.option("--patience", default=PATIENCE, show_default=True, help="Seeds to try with each.")
+def mutants(names: tuple[str, ...], patience: int) -> None:
+    """Switch deliberate faults on in turn, and say which seed finds each; exit 1 if one is not found."""
+    missed = 0
+    for name in names or sorted(MUTANTS):
+        mutant = MUTANTS[name]
+        found = None
+        with mutant.on():
+            for seed in range(patience):
+                outcome = play_seed(seed)
+                if outcome.broken:
+                    found = outcome
+                    break
+        missed += found is None
+        told = f"seed {found.seed}: {found.told}" if found else f"not found in {patience} seeds"
+        click.echo(f"{name:24} {told[:150]}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    simulate()

@@ -1,0 +1,81 @@
+"""Makes the script of a failing seed small: what can be taken away while the same invariant still breaks, is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from tests.scenarios.commits import Push
+from tests.scenarios.drawn import Script
+
+T = TypeVar("T")
+
+
+def shrunk(script: Script, breaks: Callable[[Script], bool]) -> Script:
+    """The smallest script on the way down: no single thing more can be taken away. `breaks` says whether a script still
+    breaks what the first one broke; the same script always gives the same answer.
+    """
+    while True:
+        smaller = next((s for s in _smaller(script) if breaks(s)), None)
+        if smaller is None:
+            return script
+        script = smaller
+
+
+def _smaller(script: Script) -> Iterator[Script]:
+    """Scripts with one thing less, big things first."""
+    for field in ("kills", "events", "troubles", "hands"):
+        if getattr(script, field):
+            yield replace(script, **{field: ()})
+    yield from _fewer_clusters(script)
+    for pushes in _without_one(script.pushes[1:]):
+        yield replace(script, pushes=(script.pushes[0], *pushes))
+    for field in ("troubles", "hands", "events", "kills"):
+        for rest in _without_one(getattr(script, field)):
+            yield replace(script, **{field: rest})
+    if script.labelled:
+        for rest in _without_one(script.labelled):
+            yield replace(script, labelled=rest)
+    if script.order is not None:
+        yield replace(script, order=None)
+    for number, push in enumerate(script.pushes):
+        for path in sorted(push.files):
+            if path.startswith(("clusters/", "shared/")) and not path.endswith(".keep.yaml"):
+                yield _without_file(script, number, path)
+
+
+def _without_one(items: tuple[T, ...]) -> Iterator[tuple[T, ...]]:
+    for i in range(len(items)):
+        yield items[:i] + items[i + 1 :]
+
+
+def _fewer_clusters(script: Script) -> Iterator[Script]:
+    names = [c.name for c in script.spec.clusters]
+    for name in reversed(names if len(names) > 1 else []):
+        yield replace(
+            script,
+            spec=replace(script.spec, clusters=tuple(c for c in script.spec.clusters if c.name != name)),
+            labelled=tuple(x for x in script.labelled if x[0] != name),
+            hands=tuple(x for x in script.hands if x.cluster != name),
+            troubles=tuple(x for x in script.troubles if x.cluster != name),
+            events=tuple(x for x in script.events if x.cluster != name),
+            pushes=tuple(_without_folder(p, name) for p in script.pushes),
+        )
+
+
+def _without_folder(push: Push, cluster: str) -> Push:
+    kept = {path: text for path, text in push.files.items() if not path.startswith(f"clusters/{cluster}/")}
+    return replace(push, files=kept)
+
+
+def _without_file(script: Script, number: int, path: str) -> Script:
+    """Without a manifest in one commit, and in those after it that still have it as it was."""
+    pushes = list(script.pushes)
+    text = pushes[number].files[path]
+    for i in range(number, len(pushes)):
+        if pushes[i].files.get(path) != text:
+            break
+        kept = {p: t for p, t in pushes[i].files.items() if p != path}
+        pushes[i] = replace(pushes[i], files=kept)
+    return replace(script, pushes=tuple(pushes))
