@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from gitops_mc.app.ports import JSON, Response
 
 MOST_BYTES = 3 * 1024 * 1024
@@ -17,7 +19,7 @@ JSON_HEADERS = MappingProxyType({"content-type": "application/json"})
 
 def encode(value: Any) -> bytes:
     """Compact JSON. Keys keep their order; list elements do as well."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return msgspec.json.encode(value)
 
 
 def ok(value: Any, status: int = 200) -> Response:
