@@ -35,7 +35,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.pools import node_selector
 from gitops_mc.core.rollout.case import WriteFault
-from gitops_mc.core.rollout.fleet import next_moves
+from gitops_mc.core.rollout.fleet import UNWATCHED, next_moves
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json, without_clocks
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
@@ -77,10 +77,14 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Troubled:
-    """Moves in a row that did not go through: how many of the last ones were stale, and since when none has."""
+    """Moves in a row that did not go through: how many of the last ones were stale, since when none has, and for how long
+    that was seen: a clock that jumps between two of them counts for no more than UNWATCHED.
+    """
 
     stale: int
     since: datetime
+    last: datetime
+    seen: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,12 +273,13 @@ class Executor:
             self._troubled.pop(cluster, None)
             return outcome
         now = self.clock.now()
-        began = self._troubled.get(cluster, Troubled(0, now))
+        began = self._troubled.get(cluster, Troubled(0, now, now))
         stale = began.stale + 1 if outcome.stale else 0
-        self._troubled[cluster] = Troubled(stale, began.since)
+        seen = began.seen + min(now - began.last, UNWATCHED)
+        self._troubled[cluster] = Troubled(stale, began.since, now, seen)
         if stale >= STALE_LIMIT:
             reason = f"{outcome.trouble}; {stale} times in a row, each decided on a fresh look"
-        elif now - began.since >= TROUBLE_LIMIT:
+        elif seen >= TROUBLE_LIMIT:
             reason = f"{outcome.trouble}; no write has gone through since {began.since.isoformat(timespec='seconds')}"
         else:
             return outcome

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION
-from tests.scenarios.repository import MARKER, Repository
+from tests.scenarios.repository import MARKER, MORE, Repository
 
 NEWER_VERSION = "v4.4.0"
+OTHER_VERSIONS = ("v1.0.0", "v1.1.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ def begin(repository: Repository, draw: random.Random) -> None:
     if draw.random() < 0.3:
         for cluster in repository.clusters:
             repository.modules[cluster] = MACHINE_CONFIG_VERSION
+    if draw.random() < 0.2:
+        repository.others = dict.fromkeys(repository.clusters, OTHER_VERSIONS[0])
 
 
 def pushes_of(repository: Repository, draw: random.Random, edges: list[str], span: float) -> tuple[Push, ...]:
@@ -56,7 +59,20 @@ def pushes_of(repository: Repository, draw: random.Random, edges: list[str], spa
 
 _CHANGES = (
     *("value", "value", "value", "own", "own", "add", "remove", "bad", "bad", "bad one", "repair", "repair"),
-    *("remark", "revert", "revert", "policy", "pool", "module", "limits", "typo"),
+    *(
+        "remark",
+        "revert",
+        "revert",
+        "policy",
+        "pool",
+        "module",
+        "other",
+        "limits",
+        "typo",
+        "more",
+        "less",
+        "less",
+    ),
 )
 
 
@@ -66,7 +82,15 @@ def _change(repository: Repository, change: str, value: str, draw: random.Random
     cluster = draw.choice(edges)
     match change:
         case "value":
-            repository.shared[name] = (role, value)
+            repository.shared[name] = (role, f"{value}{draw.choice(['', MORE])}")
+        case "more" | "less":
+            for n, (r, v) in repository.shared.items():
+                repository.shared[n] = (r, v.removesuffix(MORE) + (MORE if change == "more" else ""))
+        case "other":
+            for c in repository.clusters:
+                repository.others[c] = draw.choice(OTHER_VERSIONS)
+            if draw.random() < 0.5:
+                repository.others.pop(cluster)
         case "own":
             own = repository.own.setdefault(cluster, {})
             own[f"6{draw.randint(0, 1)}-worker-own{draw.choice(['', '-u'])}"] = ("worker", value)

@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 
-from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
+from gitops_mc.core.model import GLOBAL_CLUSTER, MACHINE_CONFIG_MODULE, JsonObject
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, FleetSpec
 from gitops_mc.sandbox.moduleinfo import Publication
 from gitops_mc.sandbox.nodes.daemon import NodeOptions
 from gitops_mc.sandbox.operator.controller import OperatorOptions
 from gitops_mc.sandbox.operator.merging import MergeOrder
 from gitops_mc.sandbox.site import ClusterSpec
-from tests.scenarios.commits import NEWER_VERSION, Push, begin, manually, prune, pushes_of
+from tests.scenarios.commits import NEWER_VERSION, OTHER_VERSIONS, Push, begin, manually, prune, pushes_of
 from tests.scenarios.crashes import Moment
-from tests.scenarios.repository import Repository
+from tests.scenarios.repository import OTHER_MODULE, Repository
 from tests.scenarios.troubles import Trouble, troubles_of
 
 TROUBLED = timedelta(minutes=50)
@@ -123,6 +123,7 @@ def draw_script(seed: int) -> Script:
     labelled = tuple((n, f"{n}-w1") for n in edges if workers[n] > 1 and draw.random() < 0.5)
     repository = Repository(names, tuple(c for c, _ in labelled), _rollout(draw, edges), prune(draw))
     begin(repository, draw)
+    spec = _not_installed(spec, repository, draw)
     pushes = pushes_of(repository, draw, edges, TROUBLED.total_seconds())
     kinds = draw.sample(["hands", "troubles", "kills"], draw.choice([0, 1, 1, 2, 3]))
     script = Script(
@@ -170,13 +171,15 @@ def _with_asides(script: Script, draw: random.Random, edges: list[str], workers:
 def _fleet(draw: random.Random) -> FleetSpec:
     count = draw.choices([2, 3, 4, 5, 8], [10, 9, 3, 1, 1])[0]
     order = draw.choice([MergeOrder.ALPHABETICAL, MergeOrder.ROLE_FIRST])
+    slow = timedelta(seconds=draw.choice([5, 5, 5, 20, 45]))
+    late = timedelta(seconds=draw.choice([3, 3, 3, 40]))
     made = [
         ClusterSpec(
             f"edge-{n}",
             masters=1,
             workers=draw.randint(1, 3 if count < 5 else 2),
             machine_config=MACHINE_CONFIG_VERSION,
-            operator=OperatorOptions(merge_order=order),
+            operator=OperatorOptions(render_delay=slow, policy_delay=late, merge_order=order),
             nodes=QUICK,
         )
         for n in range(1, count + 1)
@@ -187,8 +190,16 @@ def _fleet(draw: random.Random) -> FleetSpec:
                 GLOBAL_CLUSTER, masters=1, workers=1, machine_config=MACHINE_CONFIG_VERSION, nodes=QUICK
             )
         )
-    published = tuple(Publication("machine-config", v) for v in (MACHINE_CONFIG_VERSION, NEWER_VERSION))
-    return FleetSpec(tuple(made), publications=published)
+    published = [Publication(MACHINE_CONFIG_MODULE, v) for v in (MACHINE_CONFIG_VERSION, NEWER_VERSION)]
+    published += [Publication(OTHER_MODULE, v) for v in OTHER_VERSIONS]
+    return FleetSpec(tuple(made), publications=tuple(published))
+
+
+def _not_installed(spec: FleetSpec, repository: Repository, draw: random.Random) -> FleetSpec:
+    """Where Git has machine-config from the beginning, it may be that some clusters have to get it first."""
+    bare = {c.name for c in spec.clusters if c.name in repository.modules and draw.random() < 0.3}
+    clusters = tuple(replace(c, machine_config=None) if c.name in bare else c for c in spec.clusters)
+    return replace(spec, clusters=clusters)
 
 
 def _rollout(draw: random.Random, edges: list[str]) -> JsonObject:

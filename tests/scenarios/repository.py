@@ -12,6 +12,8 @@ from tests.scenarios.rollout_world import UNIT, machine_config, module
 ROLE = "machineconfiguration.alauda.io/role"
 MARKER = "BROKEN"
 """Content with this word breaks the nodes it is written to."""
+MORE = "+"
+OTHER_MODULE = "logcenter"
 
 
 @dataclass
@@ -30,6 +32,9 @@ class Repository:
     pools: dict[str, int] = field(default_factory=dict)
     """maxUnavailable of the custom pool, by cluster that has it."""
     modules: dict[str, str] = field(default_factory=dict)
+    """Version of machine-config, by cluster whose folder has it."""
+    others: dict[str, str] = field(default_factory=dict)
+    """The same for a module that is none of the pools' business."""
     typo: str = ""
     """A cluster whose folder cannot be read."""
     remarks: int = 0
@@ -64,13 +69,18 @@ class Repository:
             files[f"{folder}/pool.yaml"] = custom_pool("gpu", self.pools[cluster])
         if cluster in self.modules:
             files[f"{folder}/module.yaml"] = module(cluster, self.modules[cluster])
+        if cluster in self.others:
+            files[f"{folder}/other.yaml"] = module(cluster, self.others[cluster], name=OTHER_MODULE)
         if self.typo == cluster:
             files[f"{folder}/typo.yaml"] = "kind: [\n"
         return files
 
 
 def _config(name: str, role: str, value: str) -> str:
+    """A config with one file; with a second one where the value ends in `+`, with a unit where the name ends in `-u`."""
     files = {f"/etc/{name}.conf": f"{value}\n"}
+    if value.endswith(MORE):
+        files[f"/etc/{name}.more"] = "more\n"
     if name.endswith("-u"):
         return machine_config(name, role=role, files=files, app_service=f"{UNIT}# {name} {value}\n")
     return machine_config(name, role=role, files=files)

@@ -206,7 +206,7 @@ class RolloutWorld:
         for look in self.executor().rollout(self.git(), acts):
             self.looks.append(look)
             final = isinstance(look.decision.outlook, Done | Hold | Halted)
-            if (until is not None and until(look)) or final or look.at >= deadline:
+            if (until is not None and until(look)) or final or self.clock.now() >= deadline:
                 return look.decision.outlook
         raise AssertionError("the rollout ended by itself")
 

@@ -30,6 +30,8 @@ PATIENCE = 8
 """Passes without a write after which the simulation looks only once a minute."""
 LIMIT = timedelta(hours=24)
 """After the last fault: how long it may take until the rollout is at an end."""
+EMERGENCY = "/etc/emergency.conf"
+"""A file that somebody puts into a config by hand."""
 CUSTOM_LABEL = "node-role.kubernetes.io/gpu"
 
 
@@ -96,6 +98,8 @@ class Simulation:
     """What Git said at each pass."""
     known: list[dict[str, int]] = field(default_factory=list)
     """At each pass, the index of the last look at each cluster; -1: none."""
+    approvals: list[tuple[datetime, Fleet]] = field(default_factory=list)
+    """When everything was approved, and what Git said then."""
     pardons: list[datetime] = field(default_factory=list)
     """When a human let content that had failed in again, or everybody forgot that it had."""
     excused: list[tuple[str, str, datetime, datetime]] = field(default_factory=list)
@@ -180,6 +184,7 @@ class Simulation:
             now = self.world.clock.now()
             match event.what:
                 case Aside.APPROVE:
+                    self.approvals.append((now, self._head))
                     self._approved = self._names | {w.name for w in self._head.policy.rollout.waves or ()}
                     self.pardons.append(now)
                 case Aside.MEMORY_LOST:
@@ -224,8 +229,11 @@ class Simulation:
             case Deed.EDIT:
                 ours = [c for c in person.list_all("machineconfigs") if c["metadata"]["name"][0] in "567"]
                 if ours:
-                    name = ours[0]["metadata"]["name"]
-                    person.edit("machineconfigs", name, {"spec": {"kernelArguments": ["debug"]}})
+                    name, spec = ours[0]["metadata"]["name"], ours[0]["spec"]
+                    emergency = {"path": EMERGENCY, "mode": 420, "contents": {"source": "data:,mended"}}
+                    files = [*spec["config"]["storage"]["files"], emergency]
+                    edited = {"kernelArguments": ["debug"], "config": {"storage": {"files": files}}}
+                    person.edit("machineconfigs", name, {"spec": edited})
 
     # -------------------------------------------------------------------------------------------------------- playing
 

@@ -18,7 +18,7 @@ from gitops_mc.core.gates import agreement, clocks, pool, pool_checks
 from gitops_mc.core.gates.waiting import GateReady
 from gitops_mc.core.ignition.comparing import MismatchKind
 from gitops_mc.core.live import LiveCluster, MachineApis, objects
-from gitops_mc.core.model import Known, Open
+from gitops_mc.core.model import Known, Open, name_of
 from gitops_mc.core.plan import build
 from gitops_mc.core.plan.steps import Step
 from gitops_mc.core.policy import Prune
@@ -36,7 +36,7 @@ from gitops_mc.core.rollout import (
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, WaveMemory
-from gitops_mc.core.rollout.moves import Apply, Standing, WaveState
+from gitops_mc.core.rollout.moves import Apply, PoolPatch, Standing, WaveState
 from gitops_mc.core.rollout.next_step import Act, Await, Finished, Position
 from tests.scenarios.rollout_world import KeptMemory
 
@@ -153,6 +153,10 @@ def foreign_pause_lifted(stack: ExitStack) -> None:
         marked = brackets.mark_of(body) is not None
         return brackets.is_paused(body) and not marked and not brackets.paused_in_git(manifest)
 
+    def let_run(body: Any) -> PoolPatch:
+        return PoolPatch(name_of(body), ({"op": "add", "path": "/spec/paused", "value": False},))
+
+    _put(stack, next_step, "freeing", let_run)
     _put(stack, next_step, "freed_by_git", freed)
     _put(stack, admission, "freed_by_git", freed)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.scenarios.commits import Push
 from tests.scenarios.drawn import Script
 
 T = TypeVar("T")
+_LISTS = ("kills", "events", "troubles", "hands")
 
 
 def shrunk(script: Script, breaks: Callable[[Script], bool]) -> Script:
@@ -25,15 +26,12 @@ def shrunk(script: Script, breaks: Callable[[Script], bool]) -> Script:
 
 def _smaller(script: Script) -> Iterator[Script]:
     """Scripts with one thing less, big things first."""
-    for field in ("kills", "events", "troubles", "hands"):
-        if getattr(script, field):
-            yield replace(script, **{field: ()})
+    yield from (_with(script, field, ()) for field in _LISTS if getattr(script, field))
     yield from _fewer_clusters(script)
     for pushes in _without_one(script.pushes[1:]):
         yield replace(script, pushes=(script.pushes[0], *pushes))
-    for field in ("troubles", "hands", "events", "kills"):
-        for rest in _without_one(getattr(script, field)):
-            yield replace(script, **{field: rest})
+    for field in _LISTS:
+        yield from (_with(script, field, rest) for rest in _without_one(getattr(script, field)))
     if script.labelled:
         for rest in _without_one(script.labelled):
             yield replace(script, labelled=rest)
@@ -43,6 +41,11 @@ def _smaller(script: Script) -> Iterator[Script]:
         for path in sorted(push.files):
             if path.startswith(("clusters/", "shared/")) and not path.endswith(".keep.yaml"):
                 yield _without_file(script, number, path)
+
+
+def _with(script: Script, field: str, items: tuple[Any, ...]) -> Script:
+    changes: dict[str, Any] = {field: items}
+    return replace(script, **changes)
 
 
 def _without_one(items: tuple[T, ...]) -> Iterator[tuple[T, ...]]:

@@ -73,8 +73,13 @@ def judge(
     accepted: AbstractSet[str] = frozenset(),
     counting: Counting = Counting.RUNNING,
 ) -> tuple[Verdict, PoolClocks]:
-    """The verdict on a pool at `now`, and the clocks to remember. `accepted`: ids of mismatches a human accepted."""
-    elapsed = max(timedelta(0), now - (clocks.judged_at or now))
+    """The verdict on a pool at `now`, and the clocks to remember. `accepted`: ids of mismatches a human accepted.
+
+    `now` is when the pool was read. It never runs back: one read before a gap, in which the clock may have been set
+    forward, is judged as if it was read after it.
+    """
+    now = max(now, clocks.judged_at or now)
+    elapsed = now - (clocks.judged_at or now)
     clocks = replace(clocks, judged_at=now)
     match reading:
         case PoolNotKnown():

@@ -118,7 +118,8 @@ def judge_module(
     *,
     counting: Counting = Counting.RUNNING,
 ) -> tuple[Verdict, ModuleClocks]:
-    """The verdict on a module that was written or is managed, and the clocks to remember."""
+    """The verdict on a module that was written or is managed, and the clocks to remember. `now` never runs back."""
+    now = max(now, clocks.judged_at or now)
     clocks = _ticked(clocks, reading, now, counting)
     since = clocks.waiting_since or now
     clocks = replace(clocks, waiting_since=since)
@@ -142,6 +143,7 @@ def judge_publication(
     counting: Counting = Counting.RUNNING,
 ) -> tuple[Verdict, ModuleClocks]:
     """The verdict on a version that is to be installed: the platform takes its time to publish an upload."""
+    now = max(now, clocks.judged_at or now)
     clocks = _ticked(clocks, reading, now, counting)
     if isinstance(reading, GateReady):
         return judge_gate(reading, now, policy.publish_timeout, now), replace(clocks, unpublished_since=None)
@@ -162,7 +164,7 @@ def _judged(
 
 def _ticked(clocks: ModuleClocks, reading: GateReading, now: datetime, counting: Counting) -> ModuleClocks:
     """Time in which nothing was known, or nothing counts, moves the deadlines on."""
-    elapsed = max(timedelta(0), now - (clocks.judged_at or now))
+    elapsed = now - (clocks.judged_at or now)
     idle = counting is Counting.STOPPED or isinstance(reading, GateNotKnown)
     return replace(clocks.shifted(elapsed if idle else timedelta(0)), judged_at=now)
 

@@ -26,6 +26,7 @@ INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
     failures.a_repair_gets_in,
     waves.keeps_waves_and_budgets,
     waves.a_wave_soaks_before_the_next_one_starts,
+    waves.manual_waves_are_approved,
     waves.disrupts_within_the_bound,
     waves.what_has_passed_is_left_alone,
     knowledge.passed_clusters_stood_as_git_says,

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 from gitops_mc.core.model import GLOBAL_CLUSTER
-from gitops_mc.core.policy import Count
+from gitops_mc.core.policy import Approval, Count
 from gitops_mc.core.rollout.inputs import Fleet
-from gitops_mc.core.rollout.waves import Line, lines
+from gitops_mc.core.rollout.waves import Line, contents_digest, lines
 from tests.scenarios.drawn import Aside
 from tests.scenarios.invariants.evidence import Evidence, told
 from tests.scenarios.simulation import OurWrite
@@ -57,6 +57,26 @@ def a_wave_soaks_before_the_next_one_starts(e: Evidence) -> None:
             soak = line.wave.soak - timedelta(seconds=forward)
             if soak > timedelta(0):
                 _has_soaked(e, replace(one, look=admission), line, soak)
+
+
+def manual_waves_are_approved(e: Evidence) -> None:
+    """In a wave that waits for approval nothing starts before somebody has approved these very contents of it."""
+    for one in e.starts():
+        admission = e.admission(one)
+        head = e.s.heads[admission]
+        line = next(x for x in lines(head.policy, head.clusters)[0] if one.cluster in x.members)
+        if line.wave.approval is not Approval.MANUAL:
+            continue
+        wanted = contents_digest(line, {c.name: c for c in head.clusters})
+        if not any(
+            at <= e.s.times[admission] and _contents(line, said) == wanted for at, said in e.s.approvals
+        ):
+            e.fail(f"1: {told(one)} in wave {line.wave.name}, which nobody has approved")
+
+
+def _contents(line: Line, said: Fleet) -> str:
+    clusters = {c.name: c for c in said.clusters}
+    return contents_digest(line, clusters) if set(line.members) <= clusters.keys() else ""
 
 
 def _has_soaked(e: Evidence, one: OurWrite, line: Line, soak: timedelta) -> None:
