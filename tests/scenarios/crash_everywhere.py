@@ -180,6 +180,7 @@ def compare(found: Ending, expected: Ending) -> None:
     _same("the memory", found.memory, expected.memory)
     more = {n: (expected.reboots[n], r) for n, r in found.reboots.items() if r > expected.reboots[n]}
     assert not more, f"nodes rebooted more often: {more}"
+    assert found.modules == expected.modules, f"we made {found.modules}, undisturbed {expected.modules}"
 
 
 def _same(what: str, found: Mapping[str, object], expected: Mapping[str, object]) -> None:

@@ -9,12 +9,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
 from gitops_mc.app.executor import Pace
 from gitops_mc.app.ports import Request, Response, Transport
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
@@ -23,9 +24,11 @@ from tests.scenarios.commits import Push
 from tests.scenarios.crash_memory import DiskMemory, Saving
 from tests.scenarios.crashes import Killed, is_dry_run
 from tests.scenarios.drawn import Script
-from tests.scenarios.simulation import FAST, LIMIT, Recorder, Simulation
+from tests.scenarios.simulation import FAST, Recorder, Simulation
 
 KINDS = ("machineconfigs", "machineconfigpools", "machineconfigurations", "moduleinfoes")
+PATIENCE = timedelta(hours=2)
+"""After which a command is given up: undisturbed none of them takes half an hour."""
 BETWEEN = 60.0
 """Seconds from one command to the next."""
 
@@ -99,6 +102,8 @@ class Ending:
     reboots: Mapping[str, int]
     actions: Mapping[str, tuple[str, ...]]
     memory: JsonObject
+    modules: int = 0
+    """How many ModuleInfos we have made: a second one of a module may live for an instant, and be seen by nobody after."""
 
 
 class Fate:
@@ -157,7 +162,7 @@ class Rollout(Simulation):
     def _one_process(self) -> Outlook:
         self.world.wrap = lambda transport: Recorder(_Mortal(transport, self), self)
         self.disk.begin()
-        deadline = self.world.clock.now() + LIMIT
+        deadline = self.world.clock.now() + PATIENCE
         try:
             executor = self.world.executor()
             for look in executor.rollout(self._head, Acts(approved=frozenset(self.stage.approved))):
@@ -184,7 +189,10 @@ class Rollout(Simulation):
         nodes = [(c, n) for c in fleet.servers for n in fleet.nodes(c)]
         actions = {f"{c}/{n}": tuple(sorted(fleet.node_log(c, n).actions)) for c, n in nodes}
         reboots = {f"{c}/{n}": times for (c, n), times in fleet.reboots().items()}
-        return Ending(self._state_with_modules(), reboots, actions, self._remembered())
+        made = [
+            w for w in fleet.writes(GLOBAL_CLUSTER) if w.resource.startswith("moduleinfoes") and not w.before
+        ]
+        return Ending(self._state_with_modules(), reboots, actions, self._remembered(), len(made))
 
     def _remembered(self) -> JsonObject:
         """The memory, each time a mere mark, and each uid the name of the live object that has it."""
