@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-slow crashes test-apiserver check format lock clean bench
+.PHONY: setup demo test test-slow crashes test-apiserver simulate mutants check format lock clean bench
 
 setup: $(STAMP)
 
@@ -28,6 +28,17 @@ test-slow: setup
 # Without Go this says that nothing ran, and is no failure; STRICT=1 makes it one.
 test-apiserver: setup
 	@if $(BIN)/python -m tests.apiserver; then $(BIN)/pytest -n0 -m apiserver; else test -z "$(STRICT)"; fi
+
+# Seeds in bulk, the first ones after those of `make test`; MINUTES bounds it.
+SEEDS ?= 1000
+FROM ?= 300
+MINUTES ?= 1000000
+simulate: setup
+	$(BIN)/python -m tests.simulation many --seeds $(SEEDS) --from $(FROM) --minutes $(MINUTES)
+
+# Which seed finds each deliberate fault first; KEEP=--keep writes them down for the test that plays them again.
+mutants: setup
+	$(BIN)/python -m tests.simulation mutants $(KEEP)
 
 crashes: setup
 	$(BIN)/python -m tests.scenarios.crash_table

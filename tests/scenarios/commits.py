@@ -28,7 +28,10 @@ class Push:
 def begin(repository: Repository, draw: random.Random) -> None:
     for number in range(draw.randint(1, 3)):
         role = draw.choice(["worker", "worker", "master"])
-        repository.shared[f"5{number}-{role}-{draw.choice(['a-u', 'a', 'b-u'])}"] = (role, "0")
+        repository.shared[f"5{number}-{role}-{draw.choice(['a-u', 'a', 'b-u'])}"] = (
+            role,
+            draw.choice(["0", f"0{MORE}"]),
+        )
     if draw.random() < 0.4:
         repository.policies["/etc/5"] = draw.choice(["None", "Reboot", "Drain"])
     for cluster in repository.labelled:

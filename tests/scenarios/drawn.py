@@ -171,7 +171,7 @@ def _with_asides(script: Script, draw: random.Random, edges: list[str], workers:
 def _fleet(draw: random.Random) -> FleetSpec:
     count = draw.choices([2, 3, 4, 5, 8], [10, 9, 3, 1, 1])[0]
     order = draw.choice([MergeOrder.ALPHABETICAL, MergeOrder.ROLE_FIRST])
-    slow = timedelta(seconds=draw.choice([5, 5, 5, 20, 45]))
+    slow = timedelta(seconds=draw.choice([5, 5, 5, 20, 90]))
     late = timedelta(seconds=draw.choice([3, 3, 3, 40]))
     made = [
         ClusterSpec(

@@ -1,11 +1,10 @@
 """The invariants of a rollout hold for every seed: whatever is committed, breaks, is done by hand, or is killed.
 
-`GITOPS_MC_SEEDS` asks for more seeds (with `-m slow`), `GITOPS_MC_SEED` for one alone.
+`make simulate` plays many more seeds, `python -m tests.simulation one SEED` one alone.
 """
 
 from __future__ import annotations
 
-import os
 import random
 
 import pytest
@@ -18,7 +17,6 @@ from tests.simulation.one import play_seed
 
 QUICK_SEEDS = 300
 BATCH = 20
-SEEDS = int(os.environ.get("GITOPS_MC_SEEDS", "250"))
 
 
 def check(seed: int) -> None:
@@ -30,18 +28,6 @@ def check(seed: int) -> None:
 def test_the_invariants_hold(first: int) -> None:
     for seed in range(first, first + BATCH):
         check(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("first", range(QUICK_SEEDS, QUICK_SEEDS + SEEDS, 50))
-def test_the_invariants_hold_for_many_more_seeds(first: int) -> None:
-    for seed in range(first, first + 50):
-        check(seed)
-
-
-@pytest.mark.slow
-def test_one_seed_alone() -> None:
-    check(int(os.environ.get("GITOPS_MC_SEED", "0")))
 
 
 def test_a_seed_decides_everything() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 
@@ -10,8 +11,8 @@ import click
 from tests.scenarios.drawn import Script, draw_script
 from tests.scenarios.simulation import Simulation
 from tests.simulation import bulk
-from tests.simulation.mutants import MUTANTS
-from tests.simulation.one import play, play_seed
+from tests.simulation.mutants import FOUND, MUTANTS
+from tests.simulation.one import play
 from tests.simulation.shrinking import shrunk
 from tests.simulation.trace import trace
 
@@ -80,22 +81,18 @@ def _one(seed: int, *, small: bool) -> None:
 @simulate.command()
 @click.argument("names", nargs=-1)
 @click.option("--patience", default=PATIENCE, show_default=True, help="Seeds to try with each.")
-def mutants(names: tuple[str, ...], patience: int) -> None:
-    """Switch deliberate faults on in turn, and say which seed finds each; exit 1 if one is not found."""
-    missed = 0
-    for name in names or sorted(MUTANTS):
-        mutant = MUTANTS[name]
-        found = None
-        with mutant.on():
-            for seed in range(patience):
-                outcome = play_seed(seed)
-                if outcome.broken:
-                    found = outcome
-                    break
-        missed += found is None
-        told = f"seed {found.seed}: {found.told}" if found else f"not found in {patience} seeds"
-        click.echo(f"{name:24} {told[:150]}")
-    sys.exit(1 if missed else 0)
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
+@click.option("--keep", is_flag=True, help="Write the seeds down for the test that plays them again.")
+def mutants(names: tuple[str, ...], patience: int, jobs: int, keep: bool) -> None:  # noqa: FBT001 - click hands a flag over as a bool
+    """Switch deliberate faults on in turn, and say which seed finds each first; exit 1 if one is not found."""
+    found = {name: bulk.first_broken(name, patience, jobs) for name in names or sorted(MUTANTS)}
+    for name, outcome in found.items():
+        told = "not found" if outcome is None else f"after {outcome.seed + 1} seeds, {outcome.told}"
+        click.echo(f"{name:26} {told[:140]}")
+    if keep:
+        kept = {name: outcome.seed for name, outcome in found.items() if outcome is not None}
+        FOUND.write_text(json.dumps(kept, indent=2) + "\n")
+    sys.exit(1 if None in found.values() else 0)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 
+from tests.simulation.mutants import MUTANTS
 from tests.simulation.one import Outcome, play_seed
 
 BATCH = 10
+FEW = 6
 
 
 @dataclass
@@ -71,6 +73,29 @@ def run(
                 told = time.monotonic()
                 tell(tally)
     return tally
+
+
+def first_broken(mutant: str, patience: int, jobs: int) -> Outcome | None:
+    """The first of `patience` seeds that breaks an invariant with a deliberate fault switched on; None: all hold."""
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ready) as pool:
+        for first in range(0, patience, FEW * jobs):
+            batches = [range(n, n + FEW) for n in range(first, min(first + FEW * jobs, patience), FEW)]
+            for outcomes in pool.map(_play_mutant, [mutant] * len(batches), batches):
+                broken = next((o for o in outcomes if o.broken), None)
+                if broken is not None:
+                    return broken
+    return None
+
+
+def _play_mutant(mutant: str, seeds: range) -> list[Outcome]:
+    outcomes = []
+    with MUTANTS[mutant].on():
+        for seed in seeds:
+            outcomes.append(play_seed(seed))
+            if outcomes[-1].broken:
+                break
+    return outcomes
 
 
 def _ready() -> None:

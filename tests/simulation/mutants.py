@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from gitops_mc.app import executor, observe
@@ -51,6 +52,8 @@ class Mutant:
 
 
 MUTANTS: dict[str, Mutant] = {}
+FOUND = Path(__file__).with_name("found.json")
+"""The first seed that finds each, as `python -m tests.simulation mutants --keep` last wrote them down."""
 
 
 def _mutant(sentence: str) -> Callable[[Callable[[ExitStack], None]], None]:

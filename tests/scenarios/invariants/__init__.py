@@ -23,6 +23,7 @@ INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
     knowledge.deletes_only_its_own,
     failures.bad_content_stays_where_it_failed,
     failures.nothing_fails_without_a_cause,
+    failures.nothing_fails_in_calm_weather,
     failures.a_repair_gets_in,
     waves.keeps_waves_and_budgets,
     waves.a_wave_soaks_before_the_next_one_starts,

@@ -93,6 +93,20 @@ def _sick_pool(e: Evidence, name: str, at: datetime) -> bool:
     return False
 
 
+def nothing_fails_in_calm_weather(e: Evidence) -> None:
+    """Good contents, no faults and nobody's hands: whatever dies or is lost on our side, no cluster fails."""
+    script = e.s.script
+    if script.troubles or script.hands or any(MARKER in str(push.files) for push in script.pushes):
+        return
+    for number, look in enumerate(e.s.looks):
+        for name in e.orders:
+            failure = look.memory.cluster(name).failure
+            if failure is not None:
+                e.fail(
+                    f"7: {name} has failed at {e.s.times[number]:%H:%M:%S} in calm weather: {failure.reason}"
+                )
+
+
 def a_repair_gets_in(e: Evidence) -> None:
     """Where bad content failed and Git has none of it any more, the newer content has been started."""
     if isinstance(e.s.outlook, Done) or not e.s.looks:

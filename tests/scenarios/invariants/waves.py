@@ -32,13 +32,15 @@ def _may_start(e: Evidence, one: OurWrite, head: Fleet) -> None:
     desired = {c.name: c for c in head.clusters}
     earlier = [n for line in ordered[:position] for n in line.members if not desired[n].blocked]
     memory = e.s.looks[one.look].memory
-    left_out = {n for n in earlier if memory.cluster(n).skipped == desired[n].content}
-    behind = [n for n in earlier if n not in left_out and not e.stood(n, one, head)]
+    skipped = {
+        n for n in desired if memory.cluster(n).skipped == desired[n].content
+    }  # a human frees its place
+    behind = [n for n in earlier if n not in skipped and not e.stood(n, one, head)]
     if len(behind) > tolerated:
         e.fail(f"1: {told(one)} although {', '.join(behind)} of earlier waves are not done")
     places: Count = ordered[position].wave.max_concurrent
     limit = places.at_least_one(len(ordered[position].members)) + tolerated
-    flying = [n for n in e.orders if n != one.cluster and e.unfinished(n, one)]
+    flying = [n for n in e.orders if n not in {one.cluster, *skipped} and e.unfinished(n, one)]
     if len(flying) + 1 > limit:
         e.fail(f"1: {told(one)} beside {', '.join(flying)}: more than {limit} at once")
     if flying and GLOBAL_CLUSTER in (one.cluster, *flying) and not tolerated:
@@ -115,6 +117,7 @@ def _longest_clean(e: Evidence, name: str, one: OurWrite, head: Fleet) -> timede
 def disrupts_within_the_bound(e: Evidence) -> None:
     """Clusters with a node down on its way from one config to another, where nobody else set it in motion."""
     others = {a.cluster for a in e.s.script.hands if a.deed.value in {"label", "unlabel", "edit"}}
+    others |= {x.cluster for x in e.s.script.events if x.what is Aside.SKIP}
     bound = max(_bound(head) for head in e.s.heads)
     points = []
     for name in e.orders:
