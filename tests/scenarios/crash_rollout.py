@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -121,6 +121,10 @@ class Rollout(Simulation):
 
     def __init__(self, case: Case, folder: Path, fate: Fate) -> None:
         super().__init__(Script(0, case.spec, (), (Push(0, case.stages[0].files, case.stages[0].note),)))
+        pushes = tuple(Push(float(n), stage.files, stage.note) for n, stage in enumerate(case.stages))
+        self.script = replace(
+            self.script, pushes=pushes
+        )  # for the invariants; they come one command after the other
         self.case = case
         self.fate = fate
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,6 +145,8 @@ class Rollout(Simulation):
             self.stage = stage
             self.world.files = dict(stage.files)
             self._head = self.world.git(str(number))
+            if stage.approved:
+                self.approvals.append((self.world.clock.now(), self._head))
             ended = self._until_it_ends()
             if ended is None:
                 continue
