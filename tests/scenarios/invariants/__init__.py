@@ -1,6 +1,6 @@
 """The invariants of a rollout, checked on what the API servers accepted, after a simulation.
 
-The numbers are those under which the documentation of the gates lists them.
+The numbers are those of docs/testing.md.
 """
 
 from __future__ import annotations
