@@ -36,6 +36,7 @@ from starlette.routing import Route
 
 from gitops_mc.app.ports import JSON, Request, Response
 from gitops_mc.core.model import GLOBAL_CLUSTER, PLATFORM_GROUP_VERSION, JsonObject
+from gitops_mc.sandbox.apiserver.list_options import is_on
 from gitops_mc.sandbox.behind import Server, WatchLines
 
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -203,7 +204,7 @@ class _Skin:
             token=_token(http),
         )
         asked = dict(query)
-        if http.method == "GET" and asked.get("watch") in ("1", "true"):
+        if http.method == "GET" and is_on(asked, "watch"):
             watch = await run_in_threadpool(server.open_watch, request)
             if isinstance(watch, Response):
                 return _http(watch)

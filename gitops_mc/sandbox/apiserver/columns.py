@@ -53,10 +53,9 @@ NAME = Column(
     "Name",
     "string",
     read_name,
-    "Name must be unique within a namespace. Cannot be updated.",
+    "What the object is called; for good, and once in its namespace.",
     format="name",
 )
-AGE_PATH = ".metadata.creationTimestamp"
 AGE = Column("Age", "date", read_age, "When this object was created, as the time since then.")
 
 
@@ -168,39 +167,3 @@ _UNITS = (
     (730, _DAY, "d", _HOUR, "h", 8),
 )
 """Up to how many of a unit, and below how many of it the smaller unit is named as well."""
-
-
-def sole(*columns: Column) -> tuple[Column, ...]:
-    """Columns of a custom resource: its name comes first."""
-    return (NAME, *columns)
-
-
-_LABEL = r".metadata.labels.cpaas\.io"
-
-MACHINE_CONFIG = sole(
-    printed("IgnitionVersion", "string", ".spec.config.ignition.version"),
-    printed("Age", "date", AGE_PATH),
-)
-MACHINE_CONFIG_POOL = sole(
-    printed("Config", "string", ".status.configuration.name"),
-    *(
-        printed(name, "string", f'.status.conditions[?(@.type=="{name}")].status')
-        for name in ("Updated", "Updating", "Degraded")
-    ),
-    *(
-        printed(f"{name[0].upper()}{name[1:]}", "number", f".status.{name}")
-        for name in ("machineCount", "readyMachineCount", "updatedMachineCount", "degradedMachineCount")
-    ),
-    printed("Age", "date", AGE_PATH),
-)
-MODULE_INFO = sole(
-    printed("Cluster", "string", f"{_LABEL}/cluster-name"),
-    printed("Module", "string", f"{_LABEL}/module-name"),
-    printed("Display_Name", "string", r".metadata.annotations.cpaas\.io/display-name"),
-    printed("Status", "string", ".status.phase"),
-    printed("Target_Version", "string", ".spec.version"),
-    printed("Current_Version", "string", ".status.version"),
-    printed("New_Version", "string", ".status.availableVersions[0].version"),
-)
-DEFAULT = (NAME, AGE)
-"""Of a custom resource whose CRD declares none."""

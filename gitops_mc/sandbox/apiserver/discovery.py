@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from gitops_mc.app.ports import Response
 from gitops_mc.sandbox.apiserver.answers import encode, ok
@@ -16,6 +16,7 @@ _CUSTOM_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create",
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _STATUS_VERBS = ("get", "patch", "update")
 _CORE = "v1"
+_Which: TypeAlias = Literal["the core", "named groups"]
 
 VERSION = {
     "major": "1",
@@ -163,7 +164,7 @@ def groups(served: Sequence[Resource], accept: str) -> Response:
     return _negotiated(accept, legacy, served, "named groups")
 
 
-def _negotiated(accept: str, legacy: dict[str, Any], served: Sequence[Resource], which: str) -> Response:
+def _negotiated(accept: str, legacy: dict[str, Any], served: Sequence[Resource], which: _Which) -> Response:
     for clause in clauses(accept):
         if clause.form == _AGGREGATED:
             return Response(200, encode(_aggregated(served, which)), _AGGREGATED_HEADERS)
@@ -172,7 +173,7 @@ def _negotiated(accept: str, legacy: dict[str, Any], served: Sequence[Resource],
     raise not_acceptable()
 
 
-def _aggregated(served: Sequence[Resource], which: str) -> dict[str, Any]:
+def _aggregated(served: Sequence[Resource], which: _Which) -> dict[str, Any]:
     items: dict[str, dict[str, Any]] = {}
     for api_version, listed in _by_version(served).items():
         if (api_version == _CORE) is not (which == "the core"):

@@ -7,6 +7,11 @@ from collections.abc import Mapping
 from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request, invalid
 
 
+def is_on(query: Mapping[str, str], name: str) -> bool:
+    """Whether a switch of the query, such as `watch`, is set."""
+    return query.get(name) in ("1", "true")
+
+
 def number(query: Mapping[str, str], name: str) -> int:
     """A number of the query, 0 where there is none. Raises 400; 500 for the version of a watch, as a real server does."""
     text = query.get(name)
@@ -16,7 +21,7 @@ def number(query: Mapping[str, str], name: str) -> int:
         return int(text)
     if name == "resourceVersion":
         told = f'{name}: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        if query.get("watch") in ("1", "true"):
+        if is_on(query, "watch"):
             raise StatusError(500, None, told)
         raise bad_request(f"invalid resource version: {told}")
     raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')

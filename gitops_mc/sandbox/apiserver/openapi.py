@@ -101,7 +101,10 @@ _LIMITS = (
 def _member(schema: Schema) -> Json:
     if schema is not METADATA:
         return shape(schema)
-    return {"description": "Standard object's metadata.", "allOf": [_reference(f"{_META}.ObjectMeta")]}
+    return {
+        "description": "Name, labels, annotations, and what the server keeps of the object.",
+        "allOf": [_reference(f"{_META}.ObjectMeta")],
+    }
 
 
 def _list(schema: Schema) -> Json:

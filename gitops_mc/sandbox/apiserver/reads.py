@@ -19,7 +19,7 @@ from gitops_mc.sandbox.apiserver.answers import (
     encode,
     ok,
 )
-from gitops_mc.sandbox.apiserver.list_options import check_listing, check_watching, number
+from gitops_mc.sandbox.apiserver.list_options import check_listing, check_watching, is_on, number
 from gitops_mc.sandbox.apiserver.negotiation import Form, form_of, not_a_list, not_one_object
 from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
@@ -80,10 +80,8 @@ def list_objects(
             metadata["remainingItemCount"] = len(left)
     match form_of(request.accept):
         case Form.OBJECT:
-            if not resource.built_in:
-                metadata.setdefault(
-                    "continue", ""
-                )  # lists of custom resources say it on their last page as well
+            if not resource.built_in:  # whose lists name it on their last page as well
+                metadata.setdefault("continue", "")
             items = [stored.item(resource) for _, stored in page]
             return _listed(f"{resource.kind}List", resource.api_version, metadata, items)
         case Form.PARTIAL_LIST:
@@ -145,14 +143,14 @@ def open_watch(store: Store, target: Target, request: Request, query: Mapping[st
             target.resource.selectable,
         ),
         write=_writer(target.resource, request, query, now),
-        bookmarks="sent" if query.get("allowWatchBookmarks") in ("1", "true") else "none",
+        bookmarks="sent" if is_on(query, "allowWatchBookmarks") else "none",
         position=store.first_event + len(store.events),
         now=now,
         clock=now(),
     )
     since = number(query, "resourceVersion")
     number(query, "timeoutSeconds")  # whoever streams it keeps the time; what is no number is refused here
-    initial = query.get("sendInitialEvents") in ("1", "true")
+    initial = is_on(query, "sendInitialEvents")
     if since == 0 or initial:
         watch.pending = [watch.line("ADDED", stored) for _, stored in selected(store, target, query)]
         watch.sent = store.version

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from gitops_mc.app.ports import JSON, Request
 from gitops_mc.sandbox.apiserver.answers import StatusError, bad_request, method_not_allowed
+from gitops_mc.sandbox.apiserver.list_options import is_on
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource
 
 ByPath: TypeAlias = Mapping[tuple[str, str], Resource]
@@ -86,7 +87,7 @@ def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str:
         raise method_not_allowed()
     if target.subresource and verb == "delete":
         raise method_not_allowed()
-    return "watch" if verb == "list" and query.get("watch") in ("1", "true") else verb
+    return "watch" if verb == "list" and is_on(query, "watch") else verb
 
 
 def _may_be_emptied(target: Target) -> bool:

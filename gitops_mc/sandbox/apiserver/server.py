@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any
 
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.model import GLOBAL_CLUSTER
@@ -15,11 +14,12 @@ from gitops_mc.sandbox.apiserver.access import User, forbidden
 from gitops_mc.sandbox.apiserver.answers import (
     JSON_HEADERS,
     StatusError,
-    ok,
+    encode,
     readable,
     unauthorized,
 )
 from gitops_mc.sandbox.apiserver.definitions import DEFINITIONS, resource_of
+from gitops_mc.sandbox.apiserver.list_options import is_on
 from gitops_mc.sandbox.apiserver.persist import remove
 from gitops_mc.sandbox.apiserver.requests import BY_ID, Target, target_among, target_of, verb_of
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Resource, Where
@@ -68,7 +68,7 @@ class ApiServer:
 
     def _seed(self, namespace: str) -> None:
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
-        request = Request("POST", "/api/v1/namespaces", body=_json(body))
+        request = Request("POST", "/api/v1/namespaces", body=encode(body))
         target = Target(BY_ID["namespaces"], "", "", "")
         self._write(request, target, {}, User("system:apiserver"), "create")
 
@@ -150,7 +150,7 @@ class ApiServer:
                 name=target.name,
             )
         match verb:
-            case "get" if query.get("watch") not in ("1", "true"):
+            case "get" if not is_on(query, "watch"):
                 return reads.get(self._store, target, request, query, self._now)
             case "list":
                 return reads.list_objects(self._store, target, request, query, self._now)
@@ -191,7 +191,3 @@ class ApiServer:
             del self._served[resource.id]
         self._defined = {(kind.api_version, kind.plural): kind for kind in kinds}
         self._served |= {kind.id: kind for kind in kinds}
-
-
-def _json(value: Any) -> bytes:
-    return ok(value).body

@@ -6,24 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from gitops_mc.sandbox.apiserver import columns
 from gitops_mc.sandbox.apiserver.answers import bad_request, encode
 from gitops_mc.sandbox.apiserver.built_in_columns import BUILT_IN
 from gitops_mc.sandbox.apiserver.columns import Column
+from gitops_mc.sandbox.apiserver.platform_columns import PLATFORM, UNDECLARED
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.store import Stored, partial
 
-_COLUMNS: Mapping[str, tuple[Column, ...]] = {
-    **BUILT_IN,
-    "machineconfigs.machineconfiguration.alauda.io": columns.MACHINE_CONFIG,
-    "machineconfigpools.machineconfiguration.alauda.io": columns.MACHINE_CONFIG_POOL,
-    "moduleinfoes.cluster.alauda.io": columns.MODULE_INFO,
-}
+_COLUMNS: Mapping[str, tuple[Column, ...]] = {**BUILT_IN, **PLATFORM}
 
 
 def columns_of(resource: Resource) -> tuple[Column, ...]:
     """A custom resource without columns of its own shows its age."""
-    return resource.columns or _COLUMNS.get(resource.id, columns.DEFAULT)
+    return resource.columns or _COLUMNS.get(resource.id, UNDECLARED)
 
 
 def table(

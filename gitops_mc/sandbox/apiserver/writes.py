@@ -26,6 +26,7 @@ from gitops_mc.sandbox.apiserver.field_validation import (
     with_warnings,
 )
 from gitops_mc.sandbox.apiserver.identity import check_names, check_patched, check_sent
+from gitops_mc.sandbox.apiserver.list_options import is_on
 from gitops_mc.sandbox.apiserver.objects import active, changed_object, new_object, suffix
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish, refuse_invalid
@@ -219,7 +220,7 @@ def _apply(writing: Writing) -> Response:
         resource.schema,
         writing.actor(),
         applying.ignored(resource, writing.target.subresource),
-        force="taken" if writing.query.get("force") in ("1", "true") else "asked",
+        force="taken" if is_on(writing.query, "force") else "asked",
     )
     check_version(writing, live, metadata)
     obj = changed_object(writing, live.obj, merged)
