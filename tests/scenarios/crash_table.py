@@ -11,7 +11,7 @@ from tests.scenarios.crash_everywhere import Chosen, Tally, crash, every_step
 from tests.scenarios.crash_rollout import Sort
 from tests.scenarios.crash_worlds import CASES
 
-TWICE = Chosen(of=12)
+TWICE = Chosen(of=60)
 """The writes and saves after whose deaths the next process dies at its every step, too."""
 HEADS = ("world", "reads", "dry runs", "writes", "saves", "deaths", "played", "twice", "failures", "seconds")
 SHOWN = 3
