@@ -38,6 +38,19 @@ def gone(person: Person) -> None:
     person.delete("machineconfigs", NAME)
 
 
+def in_another_pool(person: Person) -> None:
+    _role(person, "master")
+
+
+def in_no_pool(person: Person) -> None:
+    _role(person, None)
+
+
+def _role(person: Person, role: str | None) -> None:
+    labels = {"machineconfiguration.alauda.io/role": role}
+    person.edit("machineconfigs", NAME, {"metadata": {"labels": labels}})
+
+
 def commit(world: RolloutWorld, text: str) -> None:
     for name in ("edge-1", "edge-2"):
         world.files[f"clusters/{name}/app.yaml"] = machine_config(NAME, files={"/etc/app.conf": text})
@@ -57,7 +70,7 @@ def undone(request: pytest.FixtureRequest) -> RolloutWorld:
     return world
 
 
-@pytest.mark.parametrize("undone", [other_file, gone], indirect=True)
+@pytest.mark.parametrize("undone", [other_file, gone, in_another_pool, in_no_pool], indirect=True)
 def test_the_canary_has_not_passed_and_no_other_cluster_gets_the_content(undone: RolloutWorld) -> None:
     before = len(undone.writes("edge-2"))
     outlook = undone.run(hours=3)
@@ -71,7 +84,7 @@ def test_the_canary_has_not_passed_and_no_other_cluster_gets_the_content(undone:
     assert len(undone.writes("edge-2")) == before
 
 
-@pytest.mark.parametrize("undone", [gone], indirect=True)
+@pytest.mark.parametrize("undone", [gone, in_no_pool], indirect=True)
 def test_it_goes_on_where_a_human_says_that_gits_side_wins(undone: RolloutWorld) -> None:
     assert isinstance(undone.run(hours=3), Hold)
 

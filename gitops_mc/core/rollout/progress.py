@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gitops_mc.core.diff.comparison import ORDER
 from gitops_mc.core.gates.readings import Unsettled
-from gitops_mc.core.model import DesiredCluster
+from gitops_mc.core.model import FLEET_LABEL, DesiredCluster
 from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan, title_of
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
@@ -26,6 +26,8 @@ from gitops_mc.core.rollout.next_step import (
     next_step,
 )
 from gitops_mc.core.rollout.repairs import repairable
+
+_LABEL = "metadata.labels."
 
 
 def progress(case: Case, desired: DesiredCluster) -> Assessment:
@@ -121,8 +123,10 @@ def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> str:
 
 def _matters(path: str) -> bool:
     """Whether a field is a part of the content: not our mark, nor `paused`, which holds the gate closed by itself, nor the
-    order of entries that another owner has moved.
+    order of entries that another owner has moved. Labels are: they say which pools a config goes to.
     """
+    if path.startswith(_LABEL):
+        return path != f"{_LABEL}{FLEET_LABEL}"
     return path.startswith("spec.") and path != "spec.paused" and not path.endswith(ORDER)
 
 
