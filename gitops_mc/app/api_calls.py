@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from gitops_mc.app.api_errors import PatchTests, decode, error_of, is_plain_not_found, object_of, where
+from gitops_mc.app.api_errors import (
+    PatchTests,
+    decode,
+    error_of,
+    is_plain,
+    not_found_as_asked,
+    object_of,
+    where,
+)
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.errors import (
     ApiError,
@@ -24,6 +33,9 @@ if TYPE_CHECKING:
 
     from gitops_mc.app.ports import Clock, Transport
     from gitops_mc.core.model import JsonObject
+
+
+_NO_API_HINT = "check the gateway's address and the cluster's name; does the gateway know the cluster?"
 
 
 class Repeat(Enum):
@@ -113,8 +125,9 @@ class Calls:
         response = self._send(cluster, request)
         if 200 <= response.status < 300:
             return object_of(cluster, request, response, call.kind)
-        if is_plain_not_found(response):
+        if response.status == HTTPStatus.NOT_FOUND and not not_found_as_asked(request, response):
             self._prove_api(cluster)
+        if response.status == HTTPStatus.NOT_FOUND and is_plain(response):
             raise NotFoundError(
                 f"{where(cluster, request)}: 404: the cluster does not serve this API",
                 status=response.status,
@@ -127,12 +140,16 @@ class Calls:
         """Return if a Kubernetes API answers for this cluster; else raise. A proxy's 404 must never pass for absence."""
         request = Request("GET", "/apis")
         response = self._send(cluster, request)
-        if response.status != 200:
+        if response.status == HTTPStatus.NOT_FOUND:
+            raise UnreachableError(
+                f"{where(cluster, request)}: 404: no Kubernetes API answers here", hint=_NO_API_HINT
+            )
+        if response.status != HTTPStatus.OK:
             raise error_of(cluster, request, response, self._clock.now())
         if (decode(response.body) or {}).get("kind") not in ("APIGroupList", "APIGroupDiscoveryList"):
             raise UnreachableError(
                 f"{where(cluster, request)}: the answer is no list of API groups: no Kubernetes API answers here",
-                hint="check the gateway's address and the cluster's name",
+                hint=_NO_API_HINT,
             )
 
     def _send(self, cluster: str, request: Request) -> Response:

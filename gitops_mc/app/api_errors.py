@@ -10,6 +10,7 @@ from enum import Enum
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import msgspec
 
@@ -62,6 +63,8 @@ class Status:
     message: str = ""
     causes: tuple[ApiCause, ...] = ()
     retry_after: float | None = None
+    about: str = ""
+    """What it is about: `<plural>/<name>`."""
 
 
 def decode(body: bytes) -> JsonObject | None:
@@ -101,7 +104,16 @@ def status_of(body: bytes) -> Status | None:
         message=str(value.get("message") or "")[:_MESSAGE_LIMIT],
         causes=tuple(_cause(c) for c in causes if isinstance(c, dict)),
         retry_after=float(min(seconds, _A_DAY)) if isinstance(seconds, int | float) and seconds > 0 else None,
+        about=_about(details),
     )
+
+
+def _about(details: JsonObject) -> str:
+    match details:
+        case {"kind": str() as plural, "name": str() as name} if plural and name:
+            return f"{plural}/{name}"
+        case _:
+            return ""
 
 
 def _cause(cause: JsonObject) -> ApiCause:
@@ -163,11 +175,20 @@ def error_of(
     )
 
 
-def is_plain_not_found(response: Response) -> bool:
-    """A 404 without a Status. A real API server gives this (`404 page not found`) for a group it does not serve, but
-    any proxy says the same of a cluster it cannot find: not absence until the API root has answered.
+def is_plain(response: Response) -> bool:
+    """An answer without a Status."""
+    return status_of(response.body) is None
+
+
+def not_found_as_asked(request: Request, response: Response) -> bool:
+    """Whether a 404 is an API server's word on the very object that was asked for: its Status names it.
+
+    Any other may come from a proxy that cannot find the cluster, and proxies built on Kubernetes' own libraries say that
+    with a Status, too (`clusters "edge-01" not found`): it is not absence until the API root has answered. A real API
+    server's own 404 for a group or kind it does not serve has no Status (`404 page not found`).
     """
-    return response.status == HTTPStatus.NOT_FOUND and status_of(response.body) is None
+    found = status_of(response.body)
+    return found is not None and bool(found.about) and unquote(request.path).endswith(f"/{found.about}")
 
 
 def where(cluster: str, request: Request) -> str:

@@ -13,12 +13,19 @@ from enum import Enum
 
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.ports import Clock
-from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, UnauthorizedError
+from gitops_mc.core.errors import (
+    ForbiddenError,
+    GitopsMcError,
+    NotFoundError,
+    UnauthorizedError,
+    UnreachableError,
+)
 from gitops_mc.core.gates import NodeNeed, needs_for_pools, read_node
 from gitops_mc.core.gates.components import COMPONENT_NAMESPACE, CONTROLLER, DAEMON
 from gitops_mc.core.live import Dark, Fact, LiveCluster, MachineApis, Objects, objects, unmoved, unread
 from gitops_mc.core.model import (
     GLOBAL_CLUSTER,
+    MACHINE_GROUP_VERSION,
     JsonObject,
     Known,
     Outage,
@@ -88,12 +95,19 @@ class ClusterReader:
         return live
 
     def _read_kinds(self, live: LiveCluster) -> LiveCluster:
-        """Configs, pools and policy. That they are not served at all is an answer, too."""
+        """Configs, pools and policy. That they are not served at all is an answer, too; that one of them is not (a definition
+        is being made or was deleted) says nothing about the others.
+        """
         try:
             pools = self._api.list(self._cluster, POOL)
             policies = self._api.list(self._cluster, POLICY)
             heads = self._api.list_metadata(self._cluster, MACHINE_CONFIG)
-        except NotFoundError:
+        except NotFoundError as error:
+            if self._api.serves(self._cluster, MACHINE_GROUP_VERSION):
+                raise UnreachableError(
+                    f"{self._cluster} serves {MACHINE_GROUP_VERSION}, but not all of its kinds: {error.message}",
+                    hint="is the plugin being installed or removed? kubectl get crds",
+                ) from error
             at = self._clock.now()
             nothing: Known[Objects] = Known(objects({}), at)
             return replace(

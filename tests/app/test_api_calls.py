@@ -147,7 +147,7 @@ def test_a_create_is_sent_once(call: Callable[[ClusterApi], object], line: Respo
     assert len(script.sent) == 1
 
 
-@pytest.mark.parametrize("code", [400, 401, 403, 404, 405, 409, 415, 422])
+@pytest.mark.parametrize("code", [400, 401, 403, 405, 409, 415, 422])
 def test_an_answer_that_will_not_change_is_not_asked_for_again(code: int) -> None:
     script = Script([refused(code), ok(**ANSWER)])
     with pytest.raises(ApiError):
@@ -400,10 +400,24 @@ def test_an_api_that_the_server_does_not_list_is_not_served() -> None:
     assert [r.path for r in script.sent] == ["/apis/machineconfiguration.alauda.io/v1alpha1", "/apis"]
 
 
-def test_a_status_404_needs_no_proof() -> None:
-    script = Script([refused(404)])
-    assert not api(script).serves("edge-01", "machineconfiguration.alauda.io/v1alpha1")
+def not_found(kind: str, name: str) -> Response:
+    details = {"kind": kind, "name": name, "group": "any"}
+    body = {"kind": "Status", "code": 404, "reason": "NotFound", "message": "not found", "details": details}
+    return Response(404, json.dumps(body).encode())
+
+
+def test_the_servers_word_on_the_very_object_needs_no_proof() -> None:
+    script = Script([not_found("machineconfigpools", "worker")])
+    with pytest.raises(NotFoundError, match="not found"):
+        api(script).get("edge-01", POOL, "worker")
     assert len(script.sent) == 1
+
+
+def test_a_status_about_something_else_is_absence_only_where_the_api_answers() -> None:
+    script = Script([refused(404, message="no such thing"), ok(kind="APIGroupList", groups=[])])
+    with pytest.raises(NotFoundError, match="no such thing"):
+        api(script).get("edge-01", POOL, "worker")
+    assert [r.path for r in script.sent][1:] == ["/apis"]
 
 
 def test_an_api_that_answers_is_served() -> None:
@@ -412,15 +426,27 @@ def test_an_api_that_answers_is_served() -> None:
     assert script.sent[0].path == "/api/v1"
 
 
+NO_CLUSTER = not_found("clusters", "edge-01")
+READS_AND_DELETE: dict[str, Callable[[ClusterApi], object]] = {
+    "serves": lambda a: a.serves("edge-01", "machineconfiguration.alauda.io/v1alpha1"),
+    "list": lambda a: a.list("edge-01", POOL),
+    "get": REPEATABLE["get"],
+    "delete": REPEATABLE["delete"],
+}
+
+
 @pytest.mark.parametrize(
-    "root", [PLAIN_404, Response(200, b"<html>"), ok(kind="Welcome"), refused(503), GONE], ids=str
+    "root",
+    [PLAIN_404, Response(200, b"<html>"), ok(kind="Welcome"), refused(503), GONE, NO_CLUSTER, refused(404)],
+    ids=str,
 )
-def test_a_proxy_that_does_not_know_the_cluster_is_not_absence(root: Response | GitopsMcError) -> None:
-    quick = Patience(attempts=1)
+@pytest.mark.parametrize("first", [PLAIN_404, NO_CLUSTER, refused(404)], ids=str)
+@pytest.mark.parametrize("call", READS_AND_DELETE.values(), ids=READS_AND_DELETE.keys())
+def test_a_proxy_that_does_not_know_the_cluster_is_not_absence(
+    call: Callable[[ClusterApi], object], first: Response, root: Response | GitopsMcError
+) -> None:
     with pytest.raises((UnreachableError, ServerError)):
-        api(Script([PLAIN_404, root]), quick).serves("edge-01", "machineconfiguration.alauda.io/v1alpha1")
-    with pytest.raises((UnreachableError, ServerError)):
-        api(Script([PLAIN_404, root]), quick).list("edge-01", POOL)
+        call(api(Script([first, root]), Patience(attempts=1)))
 
 
 def test_an_object_of_an_api_not_served_is_absent() -> None:
