@@ -16,7 +16,8 @@ from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
 from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.lines import Line
-from gitops_mc.core.render.status import Seen, status_json, status_text
+from gitops_mc.core.render.status_json import Seen, status_json
+from gitops_mc.core.render.status_text import status_text
 from gitops_mc.core.rollout.acts import moment
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import FleetMemory, from_json

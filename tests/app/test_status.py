@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.lines import text_of
-from gitops_mc.core.render.status import Seen, status_json, status_text
+from gitops_mc.core.render.status_json import Seen, status_json
+from gitops_mc.core.render.status_text import status_text
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.driver import UNDRIVEN, Driver
 from gitops_mc.core.rollout.memory import FleetMemory

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gitops_mc.core.diff import (
-    ABSENT,
     Adopt,
     Change,
     ClusterDiff,
@@ -34,8 +33,8 @@ from gitops_mc.core.model import (
 from gitops_mc.core.plan.deletions import Sorted, orders_disagree, shrinking, sort_deletions
 from gitops_mc.core.plan.groups import Group, groups
 from gitops_mc.core.plan.impact import Scene, impacts, policy_after
-from gitops_mc.core.plan.modules import module_order
-from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal, Step, StepKind, drift_id
+from gitops_mc.core.plan.ordering import in_order, removes_pool
+from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
@@ -122,7 +121,7 @@ def _make_plan(
     return ClusterPlan(
         cluster=desired.name,
         content=desired.content,
-        steps=tuple(_steps(draft)),
+        steps=tuple(in_order(draft.changes, draft.grouped, tuple(sorted(draft.before.pools)), desired, live)),
         impacts=_impacts(draft, affected),
         refusals=tuple(_refusals(draft, broken)),
         kept=(*draft.sorted_out.kept, *(o for o in draft.found.orphans if o.reason)),
@@ -148,7 +147,7 @@ def _draft(
     )
     before = live_world(live)
     after = planned_world(before, sorted_out.changes)
-    pooled = [c for c in sorted_out.changes if c.key.kind in _POOLED and not _removes_pool(c)]
+    pooled = [c for c in sorted_out.changes if c.key.kind in _POOLED and not removes_pool(c)]
     grouped = groups(pooled, before, after, live, policy.rollout.pool_order)
     return _Draft(desired, live, policy, circumstances, found, sorted_out, before, after, grouped)
 
@@ -186,43 +185,6 @@ def _refused(refused: Refused) -> str:
     if refused.cause is not RefusalCause.DRIFTED:
         return told
     return f"{told}; if Git's side wins: gitops-mc accept {drift_id(refused.key)} --cluster {refused.key.cluster}"
-
-
-def _steps(draft: _Draft) -> Iterator[Step]:
-    changes, before = draft.changes, draft.before
-    everything = tuple(sorted(before.pools))
-    modules = {c.key.name: c for c in changes if c.key.kind is Kind.MODULE_INFO and not isinstance(c, Delete)}
-    for name in module_order(draft.desired, draft.live):
-        if name in modules:
-            pools = everything if name == MACHINE_CONFIG_MODULE else ()
-            yield Step(StepKind.MODULE, name, (modules[name],), pools)
-    policy = next((c for c in changes if c.key.kind is Kind.MACHINE_CONFIGURATION), None)
-    if policy is not None and (widening := _widening(policy)) is not None:
-        yield Step(StepKind.POLICY, "", (widening,), everything)
-    for group in draft.grouped:
-        yield Step(StepKind.POOLS, ",".join(group.pools), group.changes, group.pools)
-    if isinstance(policy, Update) and policy.union_body is not None:
-        yield Step(StepKind.POLICY_FINAL, "", (policy,), everything)
-    for change in changes:
-        if _removes_pool(change):
-            yield Step(StepKind.POOL_REMOVAL, change.key.name, (change,), (change.key.name,))
-    for change in changes:
-        if change.key.kind is Kind.MODULE_INFO and isinstance(change, Delete):
-            pools = everything if change.key.name == MACHINE_CONFIG_MODULE else ()
-            yield Step(StepKind.MODULE_REMOVAL, change.key.name, (change,), pools)
-
-
-def _widening(change: Change) -> Change | None:
-    """The policy write that comes before the configs: what is new and what changes; None if entries only go."""
-    if not isinstance(change, Update) or change.union_body is None:
-        return change
-    if all(f.after is ABSENT for f in change.fields):
-        return None
-    return replace(change, body=change.union_body)
-
-
-def _removes_pool(change: Change) -> bool:
-    return change.key.kind is Kind.MACHINE_CONFIG_POOL and isinstance(change, Delete)
 
 
 def _affected(touched: Sequence[str], changes: Sequence[Change], before: World) -> tuple[str, ...]:
