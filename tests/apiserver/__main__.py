@@ -1,4 +1,4 @@
-"""What `make test-apiserver` asks before it runs the tests: `python -m tests.apiserver build`."""
+"""`python -m tests.apiserver`: builds the real API servers, or says why there are none. `make test-apiserver` asks it first."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from gitops_mc.cli.program import COMMANDS, EPILOG
 from gitops_mc.core.fleetfile import FLEET_FILE
 from tests.docs.readme import PAGES, ROOT, Command, console_blocks, first_difference, section
 from tests.e2e.demo_world import played
+from tests.simulation.__main__ import simulate
 
 TOUR = "Two minutes"
 
@@ -46,7 +47,7 @@ def test_every_command_has_a_row() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_option_that_a_page_names_is_one(page: Path) -> None:
     known = {"--help", "--version", "--debug"}
-    for command in COMMANDS:
+    for command in (*COMMANDS, simulate):
         inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
     ours = re.sub(r"^\$ kubectl .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
