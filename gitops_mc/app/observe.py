@@ -30,6 +30,7 @@ from gitops_mc.core.model import (
     Known,
     Outage,
     Unknown,
+    metadata,
     name_of,
     resource_version,
 )
@@ -135,8 +136,10 @@ class ClusterReader:
             if _is_rendered(head):
                 continue
             known = self._bodies.get(name)
-            if known is not None and resource_version(known) == resource_version(head):
-                bodies[name] = known
+            if known is not None and resource_version(head) and metadata(known) == metadata(head):
+                bodies[name] = (
+                    known  # all metadata: after a restore of etcd a version may come again with other content
+                )
                 continue
             try:
                 bodies[name] = self._api.get(self._cluster, MACHINE_CONFIG, name)

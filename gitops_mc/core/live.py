@@ -89,7 +89,8 @@ def unmoved(before: Fact, now: Objects) -> Objects:
     """What was read, with every body that has not moved since as the object it was before, and the whole collection as
     it was where none has: what is worked out of a body is then worked out once (`gitops_mc.core.remembered`).
 
-    An object with the same uid and resourceVersion has the same content, byte for byte (Kubernetes API conventions).
+    Bodies are compared, not only their versions: where etcd was restored from a copy, versions run backwards, and one that
+    was seen before the restore may come again with other content.
     """
     if isinstance(before, Unknown):
         return now
@@ -100,11 +101,11 @@ def unmoved(before: Fact, now: Objects) -> Objects:
 
 
 def _as_before(before: JsonObject | None, now: JsonObject) -> JsonObject:
-    if before is None or not resource_version(now):
+    if before is None or before is now or not resource_version(now):
         return now
-    return (
-        before if (uid_of(before), resource_version(before)) == (uid_of(now), resource_version(now)) else now
-    )
+    if (uid_of(before), resource_version(before)) != (uid_of(now), resource_version(now)):
+        return now
+    return before if before == now else now
 
 
 def unread(name: str, now: datetime) -> LiveCluster:

@@ -33,6 +33,13 @@ def test_an_object_made_again_under_its_name_is_another_one() -> None:
     assert unmoved(Known(before, AT), objects({"a": again}))["a"] is again
 
 
+def test_a_version_that_comes_again_with_other_content_is_not_believed() -> None:
+    """etcd was restored from a copy: versions run backwards."""
+    before = objects({"a": body("a", "7", said="before")})
+    again = body("a", "7", said="after the restore")
+    assert unmoved(Known(before, AT), objects({"a": again}))["a"] is again
+
+
 def test_what_is_gone_is_gone_and_what_came_is_there() -> None:
     before = objects({"a": body("a", "1"), "b": body("b", "2")})
     assert list(unmoved(Known(before, AT), objects({"b": body("b", "2")}))) == ["b"]
