@@ -7,10 +7,7 @@ from pathlib import Path
 
 import click
 
-from gitops_mc.app.use_cases.applying import (
-    policy_remarks,
-    windows_kept,
-)
+from gitops_mc.app.use_cases.applying import policy_remarks, windows_kept
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
@@ -20,10 +17,7 @@ from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
-from gitops_mc.core.errors import (
-    UsageError,
-)
-from gitops_mc.core.render.commands import Typed
+from gitops_mc.core.errors import UsageError
 from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.waves import lines
@@ -94,9 +88,10 @@ def command(
     if not ignore_windows:
         windows_kept(found.policy)
     terminal.say(*(Line(f"note: {remark}", Tone.WARN) for remark in policy_remarks(found.policy)))
+    everybody = tuple(c.name for c in found.clusters)
     acts = Acts(
         approved=_known(approved, found),
-        impatient=frozenset(c.name for c in found.clusters) if impatient else frozenset(),
+        impatient=frozenset(everybody) if impatient else frozenset(),
         only=frozenset(c.name for c in chosen(found, clusters)) if clusters else None,
     )
     if not (yes or digest or at_the_terminal(terminal)):
@@ -105,24 +100,15 @@ def command(
             hint="--yes, or --plan-digest with the digest that gitops-mc plan has shown",
         )
     fleet = Fleet(found.policy, found.clusters, commit)
-    names = tuple(c.name for c in found.clusters)
+    typed = connecting.typed(repo, state, revision)
+    wanted = Wanted(yes, digest, acts, output, typed)
     file = connecting.state_file(state, repo)
     with (
         stop_on_signals() as stop,
         open_memory(file) as store,
-        session(access, names, store, repository, stop) as connected,
+        session(access, everybody, store, repository, stop) as connected,
     ):
-        job = Job(
-            terminal,
-            connected,
-            fleet,
-            learnt,
-            Wanted(
-                yes, digest, acts, output, Typed(repo, "" if state is None else str(state), revision or "")
-            ),
-            stop,
-        )
-        return job.run()
+        return Job(terminal, connected, fleet, learnt, wanted, stop).run()
 
 
 def _known(names: tuple[str, ...], found: DesiredState) -> frozenset[str]:

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from gitops_mc.bootstrap import STATE_FILE, Access, GatewayAccess, KubeconfigAccess
 from gitops_mc.core.errors import UsageError
+from gitops_mc.core.render.commands import Typed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -116,6 +117,11 @@ def _connected(command: F, access_of: Callable[[_Ways], Access | None]) -> F:
 def state_file(state: Path | None, repo: str) -> Path:
     """Where the rollout of this repository is remembered."""
     return state if state is not None else Path(repo) / STATE_FILE
+
+
+def typed(repo: str, state: Path | None, revision: str | None) -> Typed:
+    """How the commands that are told have to be typed here."""
+    return Typed(repo, "" if state is None else str(state), revision or "")
 
 
 def _given(option: str) -> bool:

@@ -15,7 +15,7 @@ from gitops_mc.app.use_cases.repository import Repository, chosen, usable
 from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.terminal import Terminal
-from gitops_mc.cli.watching import again
+from gitops_mc.cli.watching import again_and_again
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE, EXIT_ERROR, EXIT_PROBLEMS, EXIT_REFUSED
 from gitops_mc.core.model import JsonObject, Known
@@ -75,9 +75,9 @@ def show(
         found, planned = _look(terminal, repository, asked, asking)
         printed(found, planned.preview)
         _tell_unread(terminal, planned.preview)
-        return _code_of(planned.preview, told=asked.exit_code)
+        return _code_of(planned.preview, asked)
 
-    return again(terminal, asked.repo, asked.revision, watch=asked.watch, once=once)
+    return again_and_again(terminal, asked.repo, asked.revision, once) if asked.watch else once()
 
 
 def _look(
@@ -101,7 +101,7 @@ def _look(
         return state, plan_fleet(connected, fleet, wanted, learnt)
 
 
-def _code_of(found: FleetPreview, *, told: bool) -> int:
+def _code_of(found: FleetPreview, asked: Asked) -> int:
     """Unknown clusters are an error, problems in the repository fail; pending changes and refusals only where the exit
     code is asked to tell them (`--exit-code`).
     """
@@ -109,9 +109,9 @@ def _code_of(found: FleetPreview, *, told: bool) -> int:
         return EXIT_ERROR
     if any(c.desired.blocked for c in found.clusters):
         return EXIT_PROBLEMS
-    if told and any(c.refused for c in found.clusters):
+    if asked.exit_code and any(c.refused for c in found.clusters):
         return EXIT_REFUSED
-    return EXIT_CHANGES if told and any(c.changes for c in found.clusters) else EXIT_DONE
+    return EXIT_CHANGES if asked.exit_code and any(c.changes for c in found.clusters) else EXIT_DONE
 
 
 def _tell_unread(terminal: Terminal, found: FleetPreview) -> None:

@@ -14,7 +14,6 @@ from gitops_mc.cli import connecting, options
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
-from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.lines import Line
 from gitops_mc.core.render.status_json import Seen, status_json
 from gitops_mc.core.render.status_text import status_text
@@ -63,6 +62,6 @@ def command(
     if output == "json":
         terminal.json(told)
         return EXIT_DONE
-    typed = Typed(repo, "" if state is None else str(state), revision or "")
+    typed = connecting.typed(repo, state, revision)
     terminal.lines(Line(typed.command(line.text), line.tone) for line in status_text(told, now))
     return EXIT_DONE

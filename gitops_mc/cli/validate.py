@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,7 +12,7 @@ from gitops_mc.app.use_cases.repository import Repository
 from gitops_mc.bootstrap import open_repository
 from gitops_mc.cli import options
 from gitops_mc.cli.terminal import Terminal
-from gitops_mc.cli.watching import again
+from gitops_mc.cli.watching import again_and_again
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_DONE, EXIT_PROBLEMS
 from gitops_mc.core.render.lines import Line, Tone
@@ -36,9 +37,8 @@ def command(terminal: Terminal, repo: str, revision: str | None, output: str, *,
     The formats github and gitlab are annotations for CI: workflow commands, and a code quality report.
     """
     repository = open_repository(repo, revision)
-    return again(
-        terminal, repo, revision, watch=watch, once=lambda: _once(terminal, repository, repo, output)
-    )
+    once = partial(_once, terminal, repository, repo, output)
+    return again_and_again(terminal, repo, revision, once) if watch else once()
 
 
 def _once(terminal: Terminal, repository: Repository, repo: str, output: str) -> int:

@@ -13,14 +13,10 @@ from gitops_mc.core.render.lines import Line, Tone, visible
 _SHOWN = 3
 
 
-def again(
-    terminal: Terminal, repo: str, revision: str | None, *, watch: bool, once: Callable[[], int]
-) -> int:
-    """Run once and give its exit code; when watching, run until interrupted (exit 130) or until nobody reads any more.
-    Errors of a single run are told and waited out: the next change may mend them.
+def again_and_again(terminal: Terminal, repo: str, revision: str | None, once: Callable[[], int]) -> int:
+    """Run until interrupted (exit 130) or until nobody reads any more. Errors of a single run are told and waited out: the
+    next change may mend them.
     """
-    if not watch:
-        return once()
     changes = watch_repository(repo, revision)
     next(changes)  # watching has begun: nothing that happens during the run is missed
     _carefully(terminal, once)

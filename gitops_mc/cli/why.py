@@ -13,8 +13,8 @@ from gitops_mc.cli import connecting, options
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, UsageError
+from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Known
-from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.lines import Line
 from gitops_mc.core.render.why import why_json, why_text
 from gitops_mc.core.rollout.inputs import Fleet
@@ -54,10 +54,7 @@ def command(
     with session(access, names, look_at_memory(file), repository) as connected:
         standing = stand(connected, fleet)
     learnt.look(standing.live)
-    pools = standing.live[name].pools
-    if pool and isinstance(pools, Known) and pool not in pools.value:
-        known = ", ".join(pools.value) or "none"
-        raise UsageError(f"cluster {name} has no pool {pool}", hint=f"there are: {known}")
+    _check_pool(standing.live[name], pool)
     question = Question(
         desired=wanted,
         pool=pool,
@@ -71,6 +68,13 @@ def command(
     if output == "json":
         terminal.json(why_json(question, links))
         return EXIT_DONE
-    typed = Typed(repo, "" if state is None else str(state), revision or "")
+    typed = connecting.typed(repo, state, revision)
     terminal.lines(Line(typed.command(line.text), line.tone) for line in why_text(question, links))
     return EXIT_DONE
+
+
+def _check_pool(cluster: LiveCluster, pool: str) -> None:
+    """Raises UsageError for a pool that the cluster is known not to have."""
+    if pool and isinstance(cluster.pools, Known) and pool not in cluster.pools.value:
+        known = ", ".join(cluster.pools.value) or "none"
+        raise UsageError(f"cluster {cluster.name} has no pool {pool}", hint=f"there are: {known}")
