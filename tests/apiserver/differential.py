@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, Request, Response
-from tests.apiserver.drawn_requests import KINDS, Obj, Step
+from tests.apiserver.drawn_bodies import Obj
+from tests.apiserver.drawn_requests import KINDS, Step
 
 Answer = tuple[int, Any]
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
 
+from tests.collecting import collect_rarely
 from tests.simulation.mutants import MUTANTS
 from tests.simulation.one import Outcome, play_seed
 
@@ -53,7 +53,7 @@ def run(
     tally = Tally(len(seeds))
     batches = iter([seeds[i : i + BATCH] for i in range(0, len(seeds), BATCH)])
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ready) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=collect_rarely) as pool:
         waiting: set[Future[list[Outcome]]] = set()
         more = True
         while more or waiting:
@@ -78,7 +78,7 @@ def run(
 def first_broken(mutant: str, patience: int, jobs: int) -> Outcome | None:
     """The first of `patience` seeds that breaks an invariant with a deliberate fault switched on; None: all hold."""
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ready) as pool:
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=collect_rarely) as pool:
         for first in range(0, patience, FEW * jobs):
             batches = [range(n, n + FEW) for n in range(first, min(first + FEW * jobs, patience), FEW)]
             for outcomes in pool.map(_play_mutant, [mutant] * len(batches), batches):
@@ -96,11 +96,6 @@ def _play_mutant(mutant: str, seeds: range) -> list[Outcome]:
             if outcomes[-1].broken:
                 break
     return outcomes
-
-
-def _ready() -> None:
-    """A simulation makes many objects and few cycles: looking for those less often saves a sixth of its time."""
-    gc.set_threshold(100_000, 20, 50)
 
 
 def _play(seeds: range) -> list[Outcome]:
