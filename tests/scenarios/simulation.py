@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,13 +16,15 @@ from gitops_mc.core.rollout.acts import By, Changed, excuse, moment, release_all
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
-from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
 from tests.scenarios.commits import Push
 from tests.scenarios.crashes import Counted, Killed
-from tests.scenarios.drawn import TROUBLED, Approval, Aside, Deed, Event, HandAct, Kill, Script
+from tests.scenarios.deeds import CUSTOM_LABEL, carry_out
+from tests.scenarios.drawn import TROUBLED, Approval, Aside, Event, HandAct, Kill, Script
+from tests.scenarios.recording import OurWrite, Read
 from tests.scenarios.repository import MARKER
 from tests.scenarios.rollout_world import RolloutWorld
+from tests.scenarios.telling import begins, happenings
 
 POOLS = "/machineconfigpools"
 FAST, SLOW = Pace(every=timedelta(seconds=15)), Pace(every=timedelta(seconds=60))
@@ -30,32 +32,6 @@ PATIENCE = 8
 """Passes without a write after which the simulation looks only once a minute."""
 LIMIT = timedelta(hours=24)
 """After the last fault: how long it may take until the rollout is at an end."""
-EMERGENCY = "/etc/emergency.conf"
-"""A file that somebody puts into a config by hand."""
-CUSTOM_LABEL = "node-role.kubernetes.io/gpu"
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A look at a cluster's pools; `seq`: the last write its server had accepted by then."""
-
-    at: datetime
-    seq: int
-    answered: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OurWrite:
-    """A write of ours that a server accepted, and what it was decided on."""
-
-    cluster: str
-    """The cluster it is for: a ModuleInfo stands on global and is for another."""
-    server: str
-    write: AcceptedWrite
-    read: int
-    """Index of the last look at that cluster before it."""
-    look: int
-    """Index of the pass that decided it."""
 
 
 @dataclass
@@ -142,7 +118,7 @@ class Simulation:
         for number, push in enumerate(script.pushes[1:], 1):
             self._at(push.at, partial(self._push, number, dict(push.files)))
         for act in script.hands:
-            self._at(act.at, partial(self._do, act))
+            self._at(act.at, partial(carry_out, act, world.fleet.person(act.cluster)))
         for event in script.events:
             self._at(event.at, partial(self._aside, event))
         for t in script.troubles:
@@ -211,29 +187,6 @@ class Simulation:
                 self.excused.append((event.cluster, event.subject, now, now + until))
         if isinstance(result, Changed):
             self.world.store.save(to_json(result.memory))
-
-    def _do(self, act: HandAct) -> None:
-        person = self.world.fleet.person(act.cluster)
-        match act.deed:
-            case Deed.CORDON:
-                person.cordon(act.subject)
-            case Deed.UNCORDON:
-                person.uncordon(act.subject)
-            case Deed.PAUSE | Deed.UNPAUSE:
-                if person.get("machineconfigpools", act.subject) is not None:
-                    (person.pause if act.deed is Deed.PAUSE else person.unpause)(act.subject)
-            case Deed.LABEL:
-                person.label_node(act.subject, **{CUSTOM_LABEL: ""})
-            case Deed.UNLABEL:
-                person.label_node(act.subject, **{CUSTOM_LABEL: None})
-            case Deed.EDIT:
-                ours = [c for c in person.list_all("machineconfigs") if c["metadata"]["name"][0] in "567"]
-                if ours:
-                    name, spec = ours[0]["metadata"]["name"], ours[0]["spec"]
-                    emergency = {"path": EMERGENCY, "mode": 420, "contents": {"source": "data:,mended"}}
-                    files = [*spec["config"]["storage"]["files"], emergency]
-                    edited = {"kernelArguments": ["debug"], "config": {"storage": {"files": files}}}
-                    person.edit("machineconfigs", name, {"spec": edited})
 
     # -------------------------------------------------------------------------------------------------------- playing
 
@@ -337,28 +290,6 @@ class Simulation:
 
     def story(self) -> str:
         """Everything the seed decided and what was written, for a failure's message."""
-        happened = sorted(self.happenings(), key=lambda x: x[0])
+        happened = sorted(happenings(self.script, self.start, self.ours), key=lambda x: x[0])
         lines = [f"{(at - self.start).total_seconds():8.0f} {what}" for at, what in happened]
-        return "\n".join([*self.begins(), *lines, f"outlook: {self.outlook}"])
-
-    def begins(self) -> Iterator[str]:
-        """The seed, how to see it alone, and what it begins with."""
-        s = self.script
-        yield f"seed {s.seed}: .venv/bin/python -m tests.simulation one {s.seed}"
-        yield f"clusters: {', '.join(f'{c.name}({c.workers}w)' for c in s.spec.clusters)}; labelled {s.labelled}"
-        yield s.pushes[0].files["fleet.yaml"]
-        yield f"kills: {s.kills}"
-
-    def happenings(self) -> Iterator[tuple[datetime, str]]:
-        """When, and what: commits, people, faults, and our writes."""
-        s = self.script
-        yield from ((self._time(p.at), f"commit {n}: {p.note}") for n, p in enumerate(s.pushes))
-        yield from ((self._time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in s.hands)
-        for e in s.events:
-            yield self._time(e.at), f"{e.what} {e.cluster} {e.subject} {e.seconds or ''}".rstrip()
-        for t in s.troubles:
-            told = f"{t.kind} on {t.cluster} {dict(t.parameters)}"
-            yield from ((self._time(t.at), told), (self._time(t.end), f"end of {told}"))
-        for o in self.ours:
-            kind = o.write.resource.partition(".")[0]
-            yield o.write.time, f"    {o.cluster} {o.write.verb} {kind} {o.write.name}"
+        return "\n".join([*begins(self.script), *lines, f"outlook: {self.outlook}"])

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tests.scenarios.simulation import Simulation
+from tests.scenarios.telling import begins, happenings
 
 WIDTH = 170
 
 
 def trace(simulation: Simulation) -> Iterator[str]:
     """Everything in the order of the world's clock, in seconds since the beginning."""
-    yield from simulation.begins()
-    for at, what in sorted((*simulation.happenings(), *_standings(simulation)), key=lambda x: x[0]):
+    yield from begins(simulation.script)
+    happened = happenings(simulation.script, simulation.start, simulation.ours)
+    for at, what in sorted((*happened, *_standings(simulation)), key=lambda x: x[0]):
         yield f"{(at - simulation.start).total_seconds():8.0f}  {what}"[:WIDTH]
     yield f"outlook: {simulation.outlook}"
 

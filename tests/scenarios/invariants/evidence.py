@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from gitops_mc.core.model import DesiredCluster, Kind, labels_of, matches_selector
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory
-from tests.scenarios.simulation import OurWrite, Simulation
+from tests.scenarios.recording import OurWrite
+from tests.scenarios.simulation import Simulation
 from tests.scenarios.witness import Standing
 
 SETTLE = timedelta(seconds=30) - timedelta(seconds=15)

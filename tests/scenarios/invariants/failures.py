@@ -11,8 +11,8 @@ from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.nodes.machine import NodeEvent
 from tests.scenarios.drawn import Deed
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
+from tests.scenarios.recording import OurWrite
 from tests.scenarios.repository import MARKER
-from tests.scenarios.simulation import OurWrite
 
 GRACE = timedelta(minutes=4)
 """From a node's Degraded to the last write that may have been decided without knowing of it."""

@@ -6,9 +6,10 @@ from collections import defaultdict
 from datetime import datetime, timedelta
 
 from gitops_mc.core.model import FLEET_LABEL, labels_of
+from tests.scenarios.deeds import EMERGENCY
 from tests.scenarios.drawn import Aside
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
-from tests.scenarios.simulation import EMERGENCY, OurWrite
+from tests.scenarios.recording import OurWrite
 
 PROTECTED = {"master", "worker"}
 LATER = timedelta(minutes=2)

@@ -6,7 +6,7 @@ from itertools import groupby
 
 from gitops_mc.core.model import Kind, annotations_of
 from tests.scenarios.invariants.evidence import SETTLE, Evidence, kind_of, told
-from tests.scenarios.simulation import OurWrite
+from tests.scenarios.recording import OurWrite
 from tests.scenarios.witness import Standing
 
 DESIRED = "machineconfiguration.alauda.io/desiredConfig"

@@ -11,7 +11,7 @@ from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.waves import Line, contents_digest, lines
 from tests.scenarios.drawn import Aside
 from tests.scenarios.invariants.evidence import Evidence, told
-from tests.scenarios.simulation import OurWrite
+from tests.scenarios.recording import OurWrite
 
 RARELY = timedelta(seconds=75)
 """How far apart two looks at a cluster at rest may be."""
