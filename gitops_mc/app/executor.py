@@ -36,6 +36,7 @@ from gitops_mc.core.model import (
 from gitops_mc.core.pools import node_selector
 from gitops_mc.core.rollout.case import WriteFault
 from gitops_mc.core.rollout.fleet import UNWATCHED, next_moves
+from gitops_mc.core.rollout.identity import told_apart
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json, without_clocks
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
@@ -139,7 +140,9 @@ class Executor:
             now = self.clock.now()
             fleet = self.with_past(fleet, memory)
             observed = Observed(
-                self._joined(fleet), self.workers.running() - {PLATFORM_JOB}, dict(self._faults)
+                told_apart(self._joined(fleet), memory, now),
+                self.workers.running() - {PLATFORM_JOB},
+                dict(self._faults),
             )
             decision, memory = next_moves(fleet, memory, observed, now, acts)
             due_to_save = now - saved_at >= CLOCKS_SAVED_EVERY
@@ -173,7 +176,7 @@ class Executor:
         late = Dark(
             f"no answer within {ONE_LOOK.total_seconds():.0f} seconds", Outage.UNREACHABLE, self.clock.now()
         )
-        seen = self._joined(fleet)
+        seen = told_apart(self._joined(fleet), self.memory(), self.clock.now())
         return {name: replace(x, dark=x.dark or late) if name in slow else x for name, x in seen.items()}
 
     def _wanted(self, fleet: Fleet, decision: Decision, now: datetime) -> frozenset[str]:
