@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from gitops_mc.core.model import JsonObject
@@ -50,85 +50,144 @@ def pushes_of(repository: Repository, draw: random.Random, edges: list[str], spa
     times = sorted(draw.uniform(30, span) for _ in range(draw.choice([1, 2, 2, 3])))
     for number, at in enumerate(times, 1):
         repository = copy.deepcopy(repository)
-        change = draw.choice(_CHANGES)
-        if change == "revert":
+        note, how = draw.choice(_CHANGES)
+        if how is None:
             repository = copy.deepcopy(draw.choice(earlier))
         else:
-            _change(repository, change, str(number), draw, edges)
+            how(_drawn(repository, str(number), draw, edges))
         earlier.append(copy.deepcopy(repository))
-        pushes.append(Push(at, repository.files(), change))
+        pushes.append(Push(at, repository.files(), note))
     return tuple(pushes)
 
 
-_CHANGES = (
-    *("value", "value", "value", "own", "own", "add", "remove", "bad", "bad", "bad one", "repair", "repair"),
-    *(
-        "remark",
-        "revert",
-        "revert",
-        "policy",
-        "pool",
-        "module",
-        "other",
-        "limits",
-        "typo",
-        "more",
-        "less",
-        "less",
-    ),
-)
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What a commit is made of: a repository to be changed, and what was drawn for it."""
+
+    repository: Repository
+    draw: random.Random
+    value: str
+    name: str
+    """Of a config of all clusters."""
+    cluster: str
+
+    @property
+    def role(self) -> str:
+        return self.name.split("-")[1]
+
+    def own(self, name: str, role: str, value: str) -> None:
+        """A config of this cluster alone."""
+        self.repository.own.setdefault(self.cluster, {})[name] = (role, value)
 
 
-def _change(repository: Repository, change: str, value: str, draw: random.Random, edges: list[str]) -> None:
+def _drawn(repository: Repository, value: str, draw: random.Random, edges: list[str]) -> _Change:
     name = draw.choice(sorted(repository.shared) or ["50-worker-a-u"])
-    role = name.split("-")[1]
-    cluster = draw.choice(edges)
-    match change:
-        case "value":
-            repository.shared[name] = (role, f"{value}{draw.choice(['', MORE])}")
-        case "more" | "less":
-            for n, (r, v) in repository.shared.items():
-                repository.shared[n] = (r, v.removesuffix(MORE) + (MORE if change == "more" else ""))
-        case "other":
-            for c in repository.clusters:
-                repository.others[c] = draw.choice(OTHER_VERSIONS)
-            if draw.random() < 0.5:
-                repository.others.pop(cluster)
-        case "own":
-            own = repository.own.setdefault(cluster, {})
-            own[f"6{draw.randint(0, 1)}-worker-own{draw.choice(['', '-u'])}"] = ("worker", value)
-        case "add":
-            repository.shared[f"7{value}-worker-new-u"] = ("worker", value)
-            if cluster in repository.pools:
-                repository.own.setdefault(cluster, {})["40-gpu-x"] = ("gpu", value)
-        case "remove":
-            repository.shared.pop(name, None)
-        case "bad":
-            repository.shared[name] = (role, f"{MARKER} {value}")
-        case "bad one":
-            repository.own.setdefault(cluster, {})["60-worker-own"] = ("worker", f"{MARKER} {value}")
-        case "repair":
-            for configs in (repository.shared, *repository.own.values()):
-                for n, (r, v) in configs.items():
-                    configs[n] = (r, f"repaired {value}" if v.startswith(MARKER) else v)
-            repository.typo = ""
-        case "remark":
-            repository.remarks += 1
-        case "policy":
-            repository.policies[draw.choice(["/etc/5", "/etc/6"])] = draw.choice(["None", "Reboot", "Drain"])
-            if draw.random() < 0.3:
-                repository.policies.pop("/etc/5", None)
-        case "pool":
-            for c in repository.labelled:
-                repository.pools[c] = draw.randint(1, 2)
-        case "module":
-            for c in repository.clusters:
-                repository.modules[c] = draw.choice([MACHINE_CONFIG_VERSION, NEWER_VERSION])
-        case "limits":
-            repository.rollout = {**repository.rollout, "maxFailures": draw.randint(0, 2)}
-            repository.prune = prune(draw)
-        case _:
-            repository.typo = cluster
+    return _Change(repository, draw, value, name, draw.choice(edges))
+
+
+def _value(c: _Change) -> None:
+    c.repository.shared[c.name] = (c.role, f"{c.value}{c.draw.choice(['', MORE])}")
+
+
+def _own(c: _Change) -> None:
+    c.own(f"6{c.draw.randint(0, 1)}-worker-own{c.draw.choice(['', '-u'])}", "worker", c.value)
+
+
+def _add(c: _Change) -> None:
+    c.repository.shared[f"7{c.value}-worker-new-u"] = ("worker", c.value)
+    if c.cluster in c.repository.pools:
+        c.own("40-gpu-x", "gpu", c.value)
+
+
+def _remove(c: _Change) -> None:
+    c.repository.shared.pop(c.name, None)
+
+
+def _bad(c: _Change) -> None:
+    c.repository.shared[c.name] = (c.role, f"{MARKER} {c.value}")
+
+
+def _bad_one(c: _Change) -> None:
+    c.own("60-worker-own", "worker", f"{MARKER} {c.value}")
+
+
+def _repair(c: _Change) -> None:
+    for configs in (c.repository.shared, *c.repository.own.values()):
+        for name, (role, value) in configs.items():
+            configs[name] = (role, f"repaired {c.value}" if value.startswith(MARKER) else value)
+    c.repository.typo = ""
+
+
+def _remark(c: _Change) -> None:
+    c.repository.remarks += 1
+
+
+def _policy(c: _Change) -> None:
+    action = c.draw.choice(["None", "Reboot", "Drain"])
+    c.repository.policies[c.draw.choice(["/etc/5", "/etc/6"])] = action
+    if c.draw.random() < 0.3:
+        c.repository.policies.pop("/etc/5", None)
+
+
+def _pool(c: _Change) -> None:
+    for cluster in c.repository.labelled:
+        c.repository.pools[cluster] = c.draw.randint(1, 2)
+
+
+def _module(c: _Change) -> None:
+    for cluster in c.repository.clusters:
+        c.repository.modules[cluster] = c.draw.choice([MACHINE_CONFIG_VERSION, NEWER_VERSION])
+
+
+def _other(c: _Change) -> None:
+    for cluster in c.repository.clusters:
+        c.repository.others[cluster] = c.draw.choice(OTHER_VERSIONS)
+    if c.draw.random() < 0.5:
+        c.repository.others.pop(c.cluster)
+
+
+def _limits(c: _Change) -> None:
+    c.repository.rollout = {**c.repository.rollout, "maxFailures": c.draw.randint(0, 2)}
+    c.repository.prune = prune(c.draw)
+
+
+def _typo(c: _Change) -> None:
+    c.repository.typo = c.cluster
+
+
+def _more(c: _Change) -> None:
+    """Every config gets a second file."""
+    for name, (role, value) in c.repository.shared.items():
+        c.repository.shared[name] = (role, value.removesuffix(MORE) + MORE)
+
+
+def _less(c: _Change) -> None:
+    """No config has a second file."""
+    for name, (role, value) in c.repository.shared.items():
+        c.repository.shared[name] = (role, value.removesuffix(MORE))
+
+
+_TABLE: tuple[tuple[str, int, Callable[[_Change], None] | None], ...] = (
+    ("value", 3, _value),
+    ("own", 2, _own),
+    ("add", 1, _add),
+    ("remove", 1, _remove),
+    ("bad", 2, _bad),
+    ("bad one", 1, _bad_one),
+    ("repair", 2, _repair),
+    ("remark", 1, _remark),
+    ("revert", 2, None),
+    ("policy", 1, _policy),
+    ("pool", 1, _pool),
+    ("module", 1, _module),
+    ("other", 1, _other),
+    ("limits", 1, _limits),
+    ("typo", 1, _typo),
+    ("more", 1, _more),
+    ("less", 2, _less),
+)
+"""What a commit may be, how often, and how it is made; None: an earlier state comes back."""
+_CHANGES = tuple((name, how) for name, times, how in _TABLE for _ in range(times))
 
 
 def prune(draw: random.Random) -> JsonObject:
