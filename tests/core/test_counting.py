@@ -1,3 +1,5 @@
+"""How numbers, names and steps are told in a sentence."""
+
 from __future__ import annotations
 
 import re
