@@ -24,14 +24,7 @@ from gitops_mc.sandbox.apiserver.requests import Target
 from gitops_mc.sandbox.apiserver.resources import Resource
 from gitops_mc.sandbox.apiserver.schema import Schema
 from gitops_mc.sandbox.apiserver.store import Stored
-from gitops_mc.sandbox.apiserver.typed import (
-    MISSING,
-    compare,
-    field_set,
-    merge,
-    remove,
-    with_named_members,
-)
+from gitops_mc.sandbox.apiserver.typed import MISSING, compare, field_set, merge, remove, with_named_members
 from gitops_mc.sandbox.apiserver.typing_faults import faults
 
 BEFORE_FIRST_APPLY = "before-first-apply"

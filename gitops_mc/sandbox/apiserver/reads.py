@@ -11,14 +11,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from gitops_mc.app.ports import Request, Response
-from gitops_mc.sandbox.apiserver.answers import (
-    JSON_HEADERS,
-    StatusError,
-    bad_request,
-    details_of,
-    encode,
-    ok,
-)
+from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, bad_request, details_of, encode, ok
 from gitops_mc.sandbox.apiserver.list_options import check_listing, check_watching, is_on, number
 from gitops_mc.sandbox.apiserver.negotiation import Form, form_of, not_a_list, not_one_object
 from gitops_mc.sandbox.apiserver.requests import Target

@@ -9,14 +9,7 @@ from functools import cached_property
 from gitops_mc.core.model import MACHINE_GROUP_VERSION, MODULE_GROUP_VERSION, PLATFORM_GROUP_VERSION
 from gitops_mc.sandbox.apiserver import machine_schemas, module_schemas
 from gitops_mc.sandbox.apiserver.columns import Column
-from gitops_mc.sandbox.apiserver.schema import (
-    ANY,
-    Schema,
-    atomic_struct,
-    built_in,
-    list_map,
-    open_struct,
-)
+from gitops_mc.sandbox.apiserver.schema import ANY, Schema, atomic_struct, built_in, list_map, open_struct
 
 
 class Where(Enum):

@@ -11,13 +11,7 @@ from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.sandbox.apiserver import documents, reads, writes
 from gitops_mc.sandbox.apiserver.access import User, forbidden
-from gitops_mc.sandbox.apiserver.answers import (
-    JSON_HEADERS,
-    StatusError,
-    encode,
-    readable,
-    unauthorized,
-)
+from gitops_mc.sandbox.apiserver.answers import JSON_HEADERS, StatusError, encode, readable, unauthorized
 from gitops_mc.sandbox.apiserver.definitions import DEFINITIONS, resource_of
 from gitops_mc.sandbox.apiserver.list_options import is_on
 from gitops_mc.sandbox.apiserver.persist import remove

@@ -31,21 +31,11 @@ from gitops_mc.sandbox.apiserver.objects import active, changed_object, new_obje
 from gitops_mc.sandbox.apiserver.patches import json_patch, merge_patch
 from gitops_mc.sandbox.apiserver.persist import finish, refuse_invalid
 from gitops_mc.sandbox.apiserver.reads import not_found
-from gitops_mc.sandbox.apiserver.requests import (
-    BY_ID,
-    decoded,
-    object_in,
-    unsupported_media_type,
-)
+from gitops_mc.sandbox.apiserver.requests import BY_ID, decoded, object_in, unsupported_media_type
 from gitops_mc.sandbox.apiserver.schema import Schema, prune
 from gitops_mc.sandbox.apiserver.store import Stored, WriteVerb
 from gitops_mc.sandbox.apiserver.strategic import STRATEGIC_PATCH, strategic_patch
-from gitops_mc.sandbox.apiserver.writing import (
-    Writing,
-    check_version,
-    conflict,
-    invalid_object,
-)
+from gitops_mc.sandbox.apiserver.writing import Writing, check_version, conflict, invalid_object
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME_RULE = (
