@@ -2,7 +2,7 @@
 again on every pass, and read once.
 
 It changes no result: a JSON body is never changed in place, and an entry holds its arguments, so that no other object can
-take their identity while it is there.
+take their identity while it is there. Threads may share it: at worst a result is made twice.
 
 What is kept is what was asked for lately: bodies that have moved are let go within `KEPT` to twice as many passes, so that
 all of it takes about the room of what the clusters show now, however large their configs are.

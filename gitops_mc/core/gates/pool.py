@@ -192,7 +192,7 @@ def _reason(
     queued = [node.name for node in others if node.queued_for(target)]
     nodes = [_with_fault(item, faults.get(item.node)) for item in troubles]
     nodes += [unfinished(node, target) for node in others if not node.queued_for(target)]
-    told = [*found.firm, *found.mismatch, *_counted(view, found, (nodes, queued)), *found.lacking, *nodes]
+    told = [*found.firm, *found.mismatch, *_counted(view, found, nodes, queued), *found.lacking, *nodes]
     told = _shortened(list(dict.fromkeys(told)))
     told += [_waiting(queued)] if queued else []
     return f"pool {view.name} of {view.live.name}: {'; '.join(told)}"
@@ -214,19 +214,20 @@ def _with_fault(trouble: NodeTrouble, fault: NodeFault | None) -> str:
     return f"{trouble}; it was to get {names}" if names else str(trouble)
 
 
-def _counted(view: PoolView, found: _Found, told: tuple[list[str], list[str]]) -> tuple[str, ...]:
-    """What the pool says of its machines, as far as nothing else tells it: a node that is named, a condition that the counts
-    follow from, a config that cannot be rendered. `told`: of nodes that are not done, and names of those that wait.
+def _counted(
+    view: PoolView, found: _Found, unfinished_nodes: list[str], queued: list[str]
+) -> tuple[str, ...]:
+    """What the pool says of its machines, as far as nothing else tells it: a node that is not done and is named, a condition
+    that the counts follow from, a config that cannot be rendered.
     """
-    nodes, queued = told
     if view.excused:
         target = rendered_name(view.body)
         single = {unfinished(node, target) for node in view.counted}
         return tuple(blocker for blocker in found.machines if blocker not in single)
-    degraded = tuple(_once(c for c in degraded_conditions(view.body) if c.type != RENDER_DEGRADED))
-    if nodes or any(c.type == RENDER_DEGRADED for c in degraded_conditions(view.body)):
+    conditions = degraded_conditions(view.body)
+    if unfinished_nodes or any(c.type == RENDER_DEGRADED for c in conditions):
         return ()
-    return degraded or (found.machines[:1] if queued else found.machines)
+    return tuple(_once(conditions)) or (found.machines[:1] if queued else found.machines)
 
 
 def _waiting(names: list[str]) -> str:
