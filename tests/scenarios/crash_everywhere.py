@@ -35,11 +35,6 @@ def every_step(step: Step) -> bool:
     return bool(step.number)
 
 
-def every_third_read(step: Step) -> bool:
-    """Every write, dry run and save, and every third read."""
-    return step.sort is not Sort.READ or step.number % 3 == 0
-
-
 def no_step(step: Step) -> bool:
     return step.number < 0
 

@@ -23,7 +23,7 @@ from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.crash_everywhere import Chosen, Rule, Tally, compare, crash, every_step, no_step
 from tests.scenarios.crash_rollout import AWAY, Calling, Case, Ending, Fate, Moment, Rollout, Sort
-from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, REPAIR, TAKEN_BACK
+from tests.scenarios.crash_worlds import BRACKET, CASES, INSTALLATION, POLICY, TAKEN_BACK
 from tests.scenarios.crashes import Counted, Killed
 from tests.scenarios.crashes import Moment as CallMoment
 from tests.scenarios.invariants import Checks
@@ -59,7 +59,7 @@ def test_killed_at_every_call_and_in_every_save_it_ends_the_same(case: Case) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", [INSTALLATION, BRACKET, REPAIR], ids=named)
+@pytest.mark.parametrize("case", [INSTALLATION, BRACKET], ids=named)
 def test_killed_again_at_every_call_of_the_process_that_came_after_it_ends_the_same(case: Case) -> None:
     all_is_well(case, Chosen(of=15, seed=1), again=every_step)
 
