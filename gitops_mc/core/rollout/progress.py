@@ -84,12 +84,15 @@ def _on_the_way(looked: Assessment, gates: GateBook) -> str:
 
 
 def _failed(looked: Assessment, gates: GateBook, failure: Failure | None) -> Assessment:
-    """Where a failure is held: it is over if nothing fails any more; else only a step that is begun is ended."""
+    """Where a failure is held: it is over if nothing fails any more; else only a step that is begun is ended. One that the
+    server refuses to let us end stays as it is, its pools paused, until newer content or a human: trying again cannot help.
+    """
     memory, held = looked.memory, looked.memory.failure
     assert held is not None
     if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
         return replace(looked, memory=replace(memory, failure=None), reason="opened after all")
-    ending = looked.next if looked.mid_step else None
+    stuck = held.cause is FailureCause.REFUSED
+    ending = looked.next if looked.mid_step and not stuck else None
     never_published = any(f"module:{m}" in held.subjects for m in gates.unpublished)
     standing = Standing.FAILED if memory.begun or never_published else Standing.BLOCKED
     return replace(looked, standing=standing, reason=held.reason, next=ending)
