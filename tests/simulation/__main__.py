@@ -85,8 +85,9 @@ def _one(seed: int, *, small: bool) -> None:
 @click.option("--keep", is_flag=True, help="Write the seeds down for the test that plays them again.")
 def mutants(names: tuple[str, ...], patience: int, jobs: int, keep: bool) -> None:  # noqa: FBT001 - click hands a flag over as a bool
     """Switch deliberate faults on in turn, and say which seed finds each first; exit 1 if one is not found."""
-    found = {name: bulk.first_broken(name, patience, jobs) for name in names or sorted(MUTANTS)}
-    for name, outcome in found.items():
+    found = {}
+    for name in names or sorted(MUTANTS):
+        found[name] = outcome = bulk.first_broken(name, patience, jobs)
         told = "not found" if outcome is None else f"after {outcome.seed + 1} seeds, {outcome.told}"
         click.echo(f"{name:26} {told[:140]}")
     if keep:
