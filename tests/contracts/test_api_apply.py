@@ -67,11 +67,18 @@ def test_a_conflict_with_somebody_who_updated_names_the_version_used(api: Api) -
     )
 
 
-def test_force_takes_the_fields_over(api: Api) -> None:
+@pytest.mark.parametrize("switch", ["true", "1", "yes", ""])
+def test_force_takes_the_fields_over(api: Api, switch: str) -> None:
     api.apply("machineconfigpools", name := api.name(), {"maxUnavailable": 1}, manager="operator")
-    taken = api.apply("machineconfigpools", name, {"maxUnavailable": 2}, query={"force": "true"})
+    taken = api.apply("machineconfigpools", name, {"maxUnavailable": 2}, query={"force": switch})
     assert taken.body["spec"] == {"maxUnavailable": 2}
     assert set(taken.owners()) == {("gitops-mc", "Apply")}
+
+
+@pytest.mark.parametrize("switch", ["false", "False", "0"])
+def test_what_is_not_forced_is_a_conflict(api: Api, switch: str) -> None:
+    api.apply("machineconfigpools", name := api.name(), {"maxUnavailable": 1}, manager="operator")
+    assert api.apply("machineconfigpools", name, {"maxUnavailable": 2}, query={"force": switch}).status == 409
 
 
 def test_equal_values_are_owned_together_and_stay_while_one_owner_is_left(api: Api) -> None:

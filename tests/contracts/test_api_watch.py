@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 
 import pytest
 
-from gitops_mc.app.ports import Response
-from tests.contracts.api import Api
+from gitops_mc.app.ports import Request, Response, Transport
+from tests.contracts.api import EDGE, Api, path_of
 from tests.contracts.watching import Event, Watched
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -95,6 +96,20 @@ def test_a_watch_that_is_not_granted_is_refused_at_once(watched: Watched) -> Non
     refused = Watched(watched.server, "nobody", watched.forget).open()
     assert isinstance(refused, Response)
     assert refused.status == 401
+
+
+@pytest.mark.parametrize("switch", ["1", "true", "True", "yes", ""])
+def test_whatever_is_not_no_asks_for_a_watch(api: Api, watched: Watched, switch: str) -> None:
+    mark = api.prefix[-40:].strip("-")
+    api.create("machineconfigs", name := api.name(), {}, labels={"mark": mark})
+    told = _told(watched.events(1, watch=switch, labelSelector=f"mark={mark}"))
+    assert told == [("ADDED", name)]
+
+
+@pytest.mark.parametrize("switch", ["0", "false", "False"])
+def test_where_no_watch_is_asked_for_there_is_a_list(transport: Transport, switch: str) -> None:
+    request = Request("GET", path_of("machineconfigs"), query=(("watch", switch), ("limit", "1")))
+    assert json.loads(transport.send(EDGE, request, timeout=10).body)["kind"] == "MachineConfigList"
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,10 @@ from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, bad_request,
 
 
 def is_on(query: Mapping[str, str], name: str) -> bool:
-    """Whether a switch of the query, such as `watch`, is set."""
-    return query.get(name) in ("1", "true")
+    """Whether a switch of the query, such as `watch`, is set: to anything but `0` and `false`, in small letters or not, and be
+    it to nothing (measured on a real kube-apiserver 1.36).
+    """
+    return name in query and query[name].lower() not in ("0", "false")
 
 
 def number(query: Mapping[str, str], name: str) -> int:
