@@ -157,6 +157,8 @@ def test_a_cluster_without_the_plugin_is_planned_and_its_machine_configs_are_not
     assert answers == {"ModuleInfo": Answer.ACCEPTED, "MachineConfig": Answer.NOT_ASKED}
     told = headline(cluster(found, "edge-1"))
     assert "not known before machine-config is installed" in told
-    assert "at most 30m for module machine-config" in told, "how long it takes nobody knows; its bound is known"
+    assert "at most 30m for module machine-config" in told, (
+        "how long it takes nobody knows; its bound is known"
+    )
     assert "no node" not in told, "what cannot be foreseen is no promise that nothing happens"
     assert "not known on 1 cluster" in totals(found)
