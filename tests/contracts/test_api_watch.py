@@ -14,6 +14,11 @@ from tests.contracts.watching import Event, Watched
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 
 
+def _mark(api: Api) -> str:
+    """A label's value that only this test uses."""
+    return api.prefix[-40:].strip("-")
+
+
 def _told(events: Iterable[Event]) -> list[tuple[str, str]]:
     return [(kind, obj["metadata"].get("name", "")) for kind, obj in events]
 
@@ -33,14 +38,14 @@ def test_a_watch_tells_what_happens_after_the_version_that_was_read(api: Api, wa
 
 
 def test_a_watch_without_a_version_begins_with_what_is_there(api: Api, watched: Watched) -> None:
-    api.create("machineconfigs", name := api.name(), {}, labels={"mark": api.prefix[-40:].strip("-")})
-    chosen = f"mark={api.prefix[-40:].strip('-')}"
+    api.create("machineconfigs", name := api.name(), {}, labels={"mark": _mark(api)})
+    chosen = f"mark={_mark(api)}"
     assert _told(watched.events(1, labelSelector=chosen)) == [("ADDED", name)]
     assert _told(watched.events(1, labelSelector=chosen, resourceVersion="0")) == [("ADDED", name)]
 
 
 def test_initial_events_end_with_a_bookmark_that_says_so(api: Api, watched: Watched) -> None:
-    mark = api.prefix[-40:].strip("-")
+    mark = _mark(api)
     for _ in range(2):
         api.create("machineconfigs", api.name(), {}, labels={"mark": mark})
     asked = {
@@ -57,7 +62,7 @@ def test_initial_events_end_with_a_bookmark_that_says_so(api: Api, watched: Watc
 
 
 def test_what_enters_and_leaves_a_selection_comes_and_goes(api: Api, watched: Watched) -> None:
-    mark = api.prefix[-40:].strip("-")
+    mark = _mark(api)
     since = api.list("machineconfigs").version
     api.create("machineconfigs", name := api.name(), {})
     api.merge("machineconfigs", name, {"metadata": {"labels": {"mark": mark}}})
@@ -100,7 +105,7 @@ def test_a_watch_that_is_not_granted_is_refused_at_once(watched: Watched) -> Non
 
 @pytest.mark.parametrize("switch", ["1", "true", "True", "yes", ""])
 def test_whatever_is_not_no_asks_for_a_watch(api: Api, watched: Watched, switch: str) -> None:
-    mark = api.prefix[-40:].strip("-")
+    mark = _mark(api)
     api.create("machineconfigs", name := api.name(), {}, labels={"mark": mark})
     told = _told(watched.events(1, watch=switch, labelSelector=f"mark={mark}"))
     assert told == [("ADDED", name)]
