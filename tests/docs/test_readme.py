@@ -113,6 +113,10 @@ class Tour:
             return ""
         if line.startswith("gitops-mc sandbox start"):
             return self._start(line, command.shown)
+        return first_difference(command.shown, self.said(line))
+
+    def said(self, line: str) -> str:
+        """Type it; what is said."""
         done = subprocess.run(
             ["bash", "-c", line],
             cwd=self.folder,
@@ -122,7 +126,7 @@ class Tour:
             timeout=120,
             check=False,
         )
-        return first_difference(command.shown, done.stdout + done.stderr)
+        return done.stdout + done.stderr
 
     def _start(self, line: str, shown: tuple[str, ...]) -> str:
         log = self.folder / "sandbox.log"
