@@ -78,11 +78,12 @@ class Repository:
 
 def _config(name: str, role: str, value: str) -> str:
     """A config with one file; with a second one where the value ends in `+`, with a unit where the name ends in `-u`."""
-    files = {f"/etc/{name}.conf": f"{value}\n"}
-    if value.endswith(MORE):
+    said = value.removesuffix(MORE)
+    files = {f"/etc/{name}.conf": f"{said}\n"}
+    if value != said:
         files[f"/etc/{name}.more"] = "more\n"
     if name.endswith("-u"):
-        return machine_config(name, role=role, files=files, app_service=f"{UNIT}# {name} {value}\n")
+        return machine_config(name, role=role, files=files, app_service=f"{UNIT}# {name} {said}\n")
     return machine_config(name, role=role, files=files)
 
 
