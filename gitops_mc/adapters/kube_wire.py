@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from gitops_mc import __version__
 from gitops_mc.adapters.kube_errors import unreachable
 from gitops_mc.app.ports import Response
-from gitops_mc.core.errors import ApiError, UnreachableError, UsageError
+from gitops_mc.core.errors import ApiError, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,10 +43,13 @@ class Wire:
         """`trusted` names the CAs, for messages. Raises UsageError when certificates cannot be loaded."""
         from kubernetes.client.rest import RESTClientObject  # noqa: PLC0415 - half a second, only where it is used
 
+        from gitops_mc.adapters.kube_deadline import read_in_time  # noqa: PLC0415 - comes with the client
+
         try:
             self._pool = RESTClientObject(settings).pool_manager
         except (OSError, ValueError) as error:
             raise UsageError(f"connections with {trusted} cannot be set up: {error}") from error
+        read_in_time(self._pool)
         self._trusted = trusted
         self._largest = largest
 
@@ -55,13 +57,12 @@ class Wire:
         self._pool.clear()
 
     def carry(self, call: str, url: str, request: Request, authorization: str, *, timeout: float) -> Response:
-        """`call` names the call in errors; `timeout` seconds for connecting, sending and reading, and at most one
-        more silent read; looking up the host's name is the resolver's own time. Raises UnreachableError, and ApiError for an answer that is too large.
+        """`call` names the call in errors; `timeout` seconds for connecting and sending, and for reading the answer,
+        headers and all; looking up the host's name is the resolver's own time. Raises UnreachableError, and ApiError for an answer that is too large.
         """
         from urllib3 import Timeout  # noqa: PLC0415 - comes with the client
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
-        deadline = time.monotonic() + timeout
         answer = None
         try:
             answer = self._pool.request(
@@ -74,7 +75,7 @@ class Wire:
                 redirect=False,
                 preload_content=False,
             )
-            body = self._read(answer, call, deadline)
+            body = self._read(answer, call)
             answer.release_conn()
         except (HTTPError, OSError) as error:
             raise unreachable(error, call, timeout, self._trusted) from error
@@ -83,18 +84,15 @@ class Wire:
                 answer.close()  # closes the connection only if it has not been given back: half read, it is of no use
         return Response(answer.status, body, {k.lower(): v for k, v in answer.headers.items()})
 
-    def _read(self, answer: Any, call: str, deadline: float) -> bytes:
+    def _read(self, answer: Any, call: str) -> bytes:
         chunks = []
         size = 0
-        # read1 and not read: a server that sends a byte a second must not hold the loop
         while chunk := answer.read1(_CHUNK, decode_content=True):
             size += len(chunk)
             if size > self._largest:
                 message = f"{call}: the answer is larger than {self._largest} bytes"
                 raise ApiError(message, status=answer.status)
             chunks.append(chunk)
-            if time.monotonic() > deadline:
-                raise UnreachableError(f"{call}: the answer was not complete in time ({size} bytes came)")
         return b"".join(chunks)
 
 

@@ -12,6 +12,7 @@ from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, Severity, Unknown
 from gitops_mc.core.plan import ClusterPlan
+from gitops_mc.core.raw import section
 from gitops_mc.core.rollout.admission import admission
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances
 from gitops_mc.core.rollout.gating import learnt_order
@@ -135,7 +136,7 @@ def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
     if isinstance(live.inventory, Unknown):
         return told(Standing.NOT_KNOWN, f"the inventory of clusters was not read: {live.inventory.reason}")
     registered = next(iter(live.inventory.value.values()))
-    phase = str((registered.get("status") or {}).get("phase", ""))
+    phase = str(section(registered, "status").get("phase", ""))
     if phase != "Running" and not memory.begun:
         return told(
             Standing.BLOCKED, f"the platform says phase {phase or 'unknown'} of {case.name}, not Running"
