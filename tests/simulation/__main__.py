@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import nullcontext
 
 import click
 
@@ -54,28 +55,21 @@ def _tell(tally: bulk.Tally) -> None:
 @click.option("--mutant", type=click.Choice(sorted(MUTANTS)), help="With this deliberate fault.")
 def one(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FBT001 - click hands a flag over as a bool
     """Play one seed and print everything that happened."""
-    if mutant is None:
-        _one(seed, small=shrink)
-    else:
-        with MUTANTS[mutant].on():
-            _one(seed, small=shrink)
-
-
-def _one(seed: int, *, small: bool) -> None:
-    script = draw_script(seed)
-    outcome = play(script)
-    if outcome.broken and small:
-        wanted = outcome.broken
-
-        def breaks(smaller: Script) -> bool:
-            return play(smaller).broken == wanted
-
-        script = shrunk(script, breaks)
+    with nullcontext() if mutant is None else MUTANTS[mutant].on():
+        script = draw_script(seed)
         outcome = play(script)
-    for line in trace(Simulation(script).play()):
-        click.echo(line)
+        if shrink and outcome.broken:
+            script = _smallest(script, outcome.broken)
+            outcome = play(script)
+        for line in trace(Simulation(script).play()):
+            click.echo(line)
     click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
     sys.exit(1 if outcome.broken else 0)
+
+
+def _smallest(script: Script, wanted: str) -> Script:
+    """The smallest script that still breaks this invariant."""
+    return shrunk(script, lambda smaller: play(smaller).broken == wanted)
 
 
 @simulate.command()
