@@ -115,7 +115,14 @@ def without_memory_nothing_that_stands_is_changed(e: Evidence) -> None:
 
 
 def _known_again(e: Evidence, one: OurWrite, lost: datetime) -> bool:
-    """Whether a content that was found standing there has passed since: then it is no first contact any more."""
+    """Whether a content that was found standing there has passed since, or the object is one that we have made since:
+    then it is no first contact any more.
+    """
+    if any(
+        w.write.name == one.write.name and w.write.before is None and lost < w.write.time < one.write.time
+        for w in e.by_cluster[one.cluster]
+    ):
+        return True
     looks = zip(e.s.times[: one.look], e.s.looks, strict=False)
     return any(at > lost + LATER and look.memory.cluster(one.cluster).passed for at, look in looks)
 
