@@ -43,8 +43,10 @@ def _may_start(e: Evidence, one: OurWrite, head: Fleet) -> None:
     flying = [n for n in e.orders if n not in {one.cluster, *skipped} and e.unfinished(n, one)]
     if len(flying) + 1 > limit:
         e.fail(f"1: {told(one)} beside {', '.join(flying)}: more than {limit} at once")
-    if flying and GLOBAL_CLUSTER in (one.cluster, *flying) and not tolerated:
-        e.fail(f"1: {told(one)} beside {', '.join(flying)}: global rolls alone")
+    live = e.s.looks[one.look].live
+    rolling = [n for n in flying if memory.cluster(n).failure is None and n in live and live[n].dark is None]
+    if rolling and GLOBAL_CLUSTER in (one.cluster, *rolling):
+        e.fail(f"1: {told(one)} beside {', '.join(rolling)}: global rolls alone")
 
 
 def a_wave_soaks_before_the_next_one_starts(e: Evidence) -> None:
