@@ -26,6 +26,8 @@ class Fleet:
     name: str
     inventory: Mapping[ResourceKey, Written]
     git_wins: frozenset[ResourceKey]
+    proven: frozenset[ResourceKey] = frozenset()
+    """Objects that passed as the inventory has them, and that we have not touched since."""
 
     def is_ours(self, label: str) -> bool:
         return label in (self.name, DEFAULT_FLEET)
@@ -75,6 +77,18 @@ class Case:
     def last(self) -> str | None:
         """Digest of what we wrote last."""
         return last_written(self.live, self.written)
+
+    @property
+    def set_back(self) -> bool:
+        """It stood there as Git says, and passed, and carries the mark of another write now: a cluster was restored from a
+        backup, or another gitops-mc has written it.
+        """
+        written = self.written
+        return (
+            self.key in self.fleet.proven
+            and written is not None
+            and written.digest == self.digest != self.last
+        )
 
     @property
     def owned_before(self) -> bool:

@@ -29,6 +29,7 @@ from gitops_mc.core.live import Fact, LiveCluster
 from gitops_mc.core.model import DesiredCluster, JsonObject, Kind, Known, ResourceKey, Unknown
 
 NOTHING_WINS: frozenset[ResourceKey] = frozenset()
+NOTHING_PROVEN: frozenset[ResourceKey] = frozenset()
 
 _T = TypeVar("_T")
 
@@ -40,15 +41,17 @@ def diff_cluster(
     *,
     fleet: str,
     git_wins: frozenset[ResourceKey] = NOTHING_WINS,
+    proven: frozenset[ResourceKey] = NOTHING_PROVEN,
 ) -> ClusterDiff:
     """Everything that differs between Git and one cluster.
 
     `inventory` is what the rollout remembers of the objects it wrote for this cluster; `fleet` the value of our
-    label; `git_wins` the drifted objects of which a human has said that Git's side wins.
+    label; `git_wins` the drifted objects of which a human has said that Git's side wins; `proven` those
+    that passed as the inventory has them, and that we have not touched since.
     Of a kind that was not read nothing is said but that. Nothing is a candidate for deletion unless every kind was
     read and Git was read without an error.
     """
-    context = Fleet(fleet, inventory, git_wins)
+    context = Fleet(fleet, inventory, git_wins, proven)
     read = _read(live, inventory)
     findings: list[object] = list(read.not_read)
     for manifest in sorted(desired.manifests, key=lambda m: m.key):

@@ -67,7 +67,7 @@ def diff_machine_object(manifest: Manifest, live: JsonObject | None, fleet: Flee
     key = manifest.key
     return _FOUND.get(
         (manifest, live, fleet.inventory.get(key)),
-        (fleet.name, key in fleet.git_wins),
+        (fleet.name, key in fleet.git_wins, key in fleet.proven),
         lambda: _diff(manifest, live, fleet),
     )
 
@@ -95,7 +95,7 @@ def _diff(manifest: Manifest, live: JsonObject | None, fleet: Fleet) -> Found:
             "it is being deleted; wait until it is gone, or remove its manifest",
         )
     stands = case.compared.equal and not case.drifted  # then there is nothing left that Git could win
-    if case.last == digest and (stands or not case.git_wins):
+    if (case.last == digest or case.set_back) and (stands or not case.git_wins):
         return _as_written(case)
     return _changed(case)
 
@@ -148,6 +148,8 @@ def _paused_otherwise(case: Case) -> Drift | None:
 
 def _drift_reason(case: Case, managers: tuple[str, ...], lost: list[Path]) -> str:
     by = f" by {', '.join(managers)}" if managers else ""
+    if case.set_back and not case.drifted:
+        return "it was set back to an earlier state since we wrote it (a restored backup?), or another gitops-mc wrote it"
     if case.compared.differing or case.compared.going:
         return f"it was changed{by} since we wrote it"
     if case.compared.reordered:

@@ -59,6 +59,8 @@ class Circumstances:
     """What the cluster passed last, where that content can still be had."""
     git_wins: frozenset[ResourceKey] = frozenset()
     """Drifted objects of which a human has said that Git's side wins."""
+    proven: frozenset[ResourceKey] = frozenset()
+    """Objects that passed as the inventory has them, and that we have not touched since."""
 
 
 NO_CIRCUMSTANCES = Circumstances()
@@ -104,7 +106,7 @@ def make_plan(
     past = circumstances
     return _PLANS.get(
         (desired, policy, past.inventory, past.passed, *known),
-        (past.created, past.order, past.prune, past.git_wins, *unknown),
+        (past.created, past.order, past.prune, past.git_wins, past.proven, *unknown),
         lambda: _make_plan(desired, live, policy, circumstances),
     )
 
@@ -276,5 +278,10 @@ def diff_of(
 ) -> ClusterDiff:
     """The bare differences, for showing; deletions are candidates here."""
     return diff_cluster(
-        desired, live, circumstances.inventory, fleet=policy.name, git_wins=circumstances.git_wins
+        desired,
+        live,
+        circumstances.inventory,
+        fleet=policy.name,
+        git_wins=circumstances.git_wins,
+        proven=circumstances.proven,
     )

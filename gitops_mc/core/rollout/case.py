@@ -120,11 +120,13 @@ def circumstances(case: Case, memory: ClusterMemory) -> Circumstances:
     that.
     """
     unproven = not memory.out or memory.failure is not None
+    written = memory.written(case.name)
     return Circumstances(
-        inventory=memory.written(case.name),
+        inventory=written,
         created=frozenset(o.key(case.name) for o in memory.created) if unproven else frozenset(),
         order=order_of(memory),
         prune=case.prune,
         passed=None if memory.passed is None else case.contents.get(memory.passed),
+        proven=frozenset() if unproven else frozenset(written) - {o.key(case.name) for o in memory.changed},
         git_wins=frozenset(m.key for m in case.newest.manifests if drift_id(m.key) in memory.accepted),
     )
