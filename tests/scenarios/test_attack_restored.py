@@ -10,12 +10,15 @@ import pytest
 from gitops_mc.app.api import RESOURCES
 from gitops_mc.app.ports import APPLY_PATCH, Request
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.rollout.acts import By, Changed, accept
+from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Standing
 from gitops_mc.core.rollout.preview import preview
 from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.rollout_world import RolloutWorld, machine_config
 
 NAME = "50-worker-app"
+DRIFT = f"drift:MachineConfig/{NAME}"
 
 
 def commit(world: RolloutWorld, text: str) -> None:
@@ -68,6 +71,20 @@ def test_the_plan_tells_it_as_drift_and_lists_no_write_that_apply_would_not_make
     (drift,) = edge.plan.drifts
     assert drift.key.name == NAME
     assert "set back" in drift.reason
+
+
+def test_where_a_human_says_that_gits_side_wins_it_is_rolled_again(restored: RolloutWorld) -> None:
+    def git_wins(memory: FleetMemory) -> FleetMemory:
+        done = accept(memory, DRIFT, "edge-1", By("me", restored.clock.now()))
+        assert isinstance(done, Changed)
+        return done.memory
+
+    assert isinstance(restored.run(), Done)
+    before = live(restored)["spec"]
+    restored.remember(git_wins)
+    assert isinstance(restored.run(), Done)
+    assert live(restored)["spec"] != before
+    assert restored.standing("edge-1") is Standing.PASSED
 
 
 def test_newer_content_of_the_object_is_written_over_it(restored: RolloutWorld) -> None:

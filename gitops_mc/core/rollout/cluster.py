@@ -82,8 +82,9 @@ def _again(case: Case, current: Assessment) -> Assessment:
     if not won and not _lets_go(case, current.plan):
         memory = replace(current.memory, passed_prune=prune_settings(case.prune))
         return replace(current, memory=without_drift(memory))
-    if won and current.closed:  # what the hand has set off is not over
-        return current
+    if won and current.closed:
+        told = "Git's side is to win, once what the hand has set off is over: "
+        return replace(current, standing=Standing.NOT_KNOWN, reason=told + current.reason)
     arriving = admission(case, current)
     return replace(current, standing=arriving.standing, reason=arriving.reason, admission=arriving)
 
