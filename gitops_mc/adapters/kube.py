@@ -12,6 +12,7 @@ import threading
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
+from gitops_mc.adapters.kube_config_file import check_kubeconfig, unusable
 from gitops_mc.adapters.kube_token import Stamp, TokenFile, checked_token
 from gitops_mc.adapters.kube_wire import LARGEST_ANSWER, Wire, configuration
 from gitops_mc.core.errors import UsageError
@@ -43,7 +44,8 @@ class GatewayTransport:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.username:
             raise UsageError(
-                f"the gateway's address {parts.scheme}://{parts.hostname}: give https://<host>[:port]"
+                f"the gateway's address {parts.scheme}://{parts.hostname}: give https://<host>[:port]",
+                hint="the address of the platform; clusters are below /kubernetes/<cluster>",
             )
         if ca_file is not None and not ca_file.is_file():
             raise UsageError(f"the CA file {ca_file} is not there", hint="give a file with PEM certificates")
@@ -86,8 +88,7 @@ class KubeconfigTransport:
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         """`contexts` by cluster name; `connections` are kept alive per cluster. Raises UsageError."""
-        if not kubeconfig.is_file():
-            raise UsageError(f"the kubeconfig {kubeconfig} is not there")
+        check_kubeconfig(kubeconfig)
         self._kubeconfig = kubeconfig
         self._contexts = dict(contexts)
         self._connections = connections
@@ -170,13 +171,11 @@ class _Context:
             TypeError,
             AttributeError,
         ) as error:
-            # a damaged kubeconfig surfaces as any of these; the text of most would show a piece of the file
-            said = f": {error}" if isinstance(error, ConfigException | OSError) else ""
-            raise UsageError(
-                f"context {context} of {kubeconfig} cannot be used: {type(error).__name__}{said}",
-                hint=f"check it with: kubectl --kubeconfig {kubeconfig} --context {context} version",
-            ) from None
+            # a damaged kubeconfig surfaces as any of these
+            raise unusable(kubeconfig, context, error) from None
         self.url = self._settings.host.rstrip("/")
+        if not self.url:
+            raise unusable(kubeconfig, context, None)
         self.wire = Wire(self._settings, f"the CA of context {context} in {kubeconfig}", largest)
 
     def authorization(self) -> str:

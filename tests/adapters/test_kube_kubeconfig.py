@@ -91,7 +91,7 @@ def test_an_unnamed_cluster_and_a_missing_context_are_errors_of_use(peer: Peer, 
     transport = KubeconfigTransport(path, {"edge-01": "nowhere"})
     with pytest.raises(UsageError, match=r"cluster edge-02 \(named: edge-01\)"):
         transport.send("edge-02", GET, timeout=QUICK)
-    with pytest.raises(UsageError, match=r"context nowhere of .* cannot be used"):
+    with pytest.raises(UsageError, match=r"context nowhere of .* cannot be used: .*there are: ctx-a\)"):
         transport.send("edge-01", GET, timeout=QUICK)
     with pytest.raises(UsageError, match="is not there"):
         KubeconfigTransport(tmp_path / "none", {})
@@ -105,6 +105,42 @@ def test_a_damaged_kubeconfig_is_an_error_that_shows_nothing_of_it(tmp_path: Pat
         KubeconfigTransport(path, {"edge-01": "a"}).send("edge-01", GET, timeout=QUICK)
     assert SECRET not in str(caught.value)
     assert caught.value.__cause__ is None
+
+
+DOCUMENT: dict[str, Any] = {
+    "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+    "clusters": [{"name": "a", "cluster": {"server": "https://a.example"}}],
+    "users": [{"name": "a", "user": {"token": SECRET}}],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"contexts": []}, "there are: none"),
+        ({"contexts": [{"name": f"c-{n}"} for n in range(20)]}, r"c-10, c-11 and 8 more\)"),
+        ({"contexts": [{"name": "a"}]}, "it names no cluster"),
+        ({"contexts": None}, "it has no list of contexts"),
+        ({"users": SECRET}, "it has no list of users"),
+        ({"clusters": []}, "its cluster a is not among the clusters of the file"),
+        ({"clusters": [{"name": "a", "cluster": {}}]}, "its cluster a has no server"),
+        (
+            {"clusters": [{"name": "a", "cluster": {"server": "https://a", "certificate-authority": "none.pem"}}]},
+            "a of .* cannot be used: ",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_kubeconfig_is_said_in_plain_words_with_a_hint(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump({**DOCUMENT, **changed}))
+    with pytest.raises(UsageError, match=said) as caught:
+        KubeconfigTransport(path, {"edge-01": "a"}).send("edge-01", GET, timeout=QUICK)
+    assert caught.value.hint
+    assert "Exception" not in caught.value.message
+    assert "Error" not in caught.value.message
+    assert SECRET not in caught.value.message
 
 
 def test_a_kubeconfig_without_the_right_ca_names_the_context(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""What is wrong with a kubeconfig, in plain words: the client's loader says it in Python's. Nothing of the file is shown
+but the names of its contexts and clusters.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gitops_mc.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_NO_KUBECONFIG = "give the file that kubectl uses, for example ~/.kube/config"
+_SHOWN = 12
+"""Contexts told by name; a kubeconfig of a whole fleet has hundreds."""
+
+
+def check_kubeconfig(path: Path) -> None:
+    """Raises UsageError for a file that is no kubeconfig at all; its contexts are looked at when they are used."""
+    _document(path)
+
+
+def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
+    """Why this context cannot be used, after the client's loader has failed with `error`, or found no address."""
+    try:
+        fault = _fault(_document(path), context)
+    except UsageError as told:
+        return told
+    # the text of any other error could show a piece of the file
+    fault = fault or (f"its certificates or token: {error.strerror}" if isinstance(error, OSError) else "")
+    return UsageError(
+        f"context {context} of {path} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
+        hint=f"look at it with: kubectl --kubeconfig {path} --context {context} version",
+    )
+
+
+def _document(path: Path) -> dict[str, Any]:
+    from yaml import YAMLError, safe_load  # noqa: PLC0415 - only where a kubeconfig is used
+
+    if not path.is_file():
+        raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG)
+    try:
+        found = safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(
+            f"the kubeconfig {path} cannot be read: {error.strerror}", hint="check its permissions"
+        ) from error
+    except (YAMLError, ValueError, RecursionError):
+        raise _no_kubeconfig(path, "it is not YAML") from None  # the parser's error shows a piece of the file
+    if not isinstance(found, dict):
+        raise _no_kubeconfig(path, "it is no kubeconfig")
+    for part in ("contexts", "clusters", "users"):
+        if not isinstance(found.get(part), list):
+            raise _no_kubeconfig(path, f"it is no kubeconfig, it has no list of {part}")
+    return found
+
+
+def _no_kubeconfig(path: Path, why: str) -> UsageError:
+    return UsageError(f"the kubeconfig {path} cannot be used: {why}", hint=_NO_KUBECONFIG)
+
+
+def _fault(document: dict[str, Any], context: str) -> str:
+    """What the context lacks; empty when it is none of this."""
+    contexts = _named(document, "contexts")
+    if context not in contexts:
+        names = [str(name) for name in contexts]
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        known = ", ".join(names[:_SHOWN]) + more if names else "none"
+        return (
+            f"there is no such context (there are: {known}); name a cluster's with --context CLUSTER=CONTEXT"
+        )
+    inner = contexts[context].get("context")
+    refers = inner if isinstance(inner, dict) else {}
+    name = refers.get("cluster")
+    clusters = _named(document, "clusters")
+    if not isinstance(name, str):
+        return "it names no cluster"
+    if name not in clusters:
+        return f"its cluster {name} is not among the clusters of the file"
+    address = clusters[name].get("cluster")
+    if not isinstance(address, dict) or not address.get("server"):
+        return f"its cluster {name} has no server"
+    return ""
+
+
+def _named(document: dict[str, Any], part: str) -> dict[object, dict[str, Any]]:
+    entries = [entry for entry in document[part] if isinstance(entry, dict)]
+    return {entry["name"]: entry for entry in entries if isinstance(entry.get("name"), str)}
