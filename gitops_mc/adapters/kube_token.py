@@ -12,6 +12,8 @@ from gitops_mc.core.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
+_WANTED = "give a file that holds nothing but a bearer token"
+
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
@@ -71,7 +73,7 @@ class TokenFile:
             reason = error.strerror if isinstance(error, OSError) else "not text"
             raise UsageError(
                 f"the token file {self._path} cannot be read: {reason}",
-                hint="give a file that holds nothing but a bearer token",
+                hint=_WANTED,
             ) from None  # a decoding error shows the file's bytes
         self._value, self._stamp = value, stamp
 
@@ -82,7 +84,7 @@ def checked_token(text: str, origin: str) -> str:
     """
     token = text.strip()
     if not token:
-        raise UsageError(f"{origin} is empty")
+        raise UsageError(f"{origin} is empty", hint=_WANTED)
     if not token.isascii() or not token.isprintable():
-        raise UsageError(f"{origin} holds characters that no bearer token has")
+        raise UsageError(f"{origin} holds characters that no bearer token has", hint=_WANTED)
     return token

@@ -76,4 +76,5 @@ def test_a_token_file_that_holds_no_token_is_refused_at_the_start_and_not_shown(
     with pytest.raises(UsageError, match=said) as caught:
         GatewayTransport("https://gateway.example", path)
     assert SECRET not in str(caught.value)
+    assert caught.value.hint == "give a file that holds nothing but a bearer token"
     assert caught.value.__cause__ is None
