@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from gitops_mc.core.diff import Create
 from gitops_mc.core.gates import Paused, Unsettled
-from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Failed, Kind, Waiting
-from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Failed, Kind, ResourceKey, Waiting
+from gitops_mc.core.plan import drift_id
+from gitops_mc.core.rollout.case import Assessment, all_open
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
+from gitops_mc.core.rollout.progress import matters
 
 _KEEPS_OUT = (Standing.BLOCKED, Standing.APPROVAL)
 
@@ -19,17 +21,45 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
         case Standing.IN_FLIGHT:
             return _in_flight(a, memory)
         case Standing.PASSED:
-            return _undone(a) or "; ".join(_pools(a))
+            return _undone(a) or "; ".join(_pools(a)) or _gone(a)
         case _:
             return ""
 
 
+_NAMED = 3
+
+
 def _undone(a: Assessment) -> str:
+    if not a.undone:
+        return ""
     return (
-        f"take back what was changed by hand, or put it into Git; or: gitops-mc skip {a.name}"
-        if a.undone
-        else ""
+        f"take back what was changed by hand, or put it into Git; {_gits_side(a)}or: gitops-mc skip {a.name}"
     )
+
+
+def _gone(a: Assessment) -> str:
+    """A cluster that has passed, whose pools are settled, and where the policy or a module that we wrote was changed or
+    deleted since, or which was built anew under its old name: that gate stays shut, and nothing is written again by itself.
+    """
+    kinds = {key.kind for key in _drifted(a)}
+    if a.closed or all_open(a) or not kinds & {Kind.MACHINE_CONFIGURATION, Kind.MODULE_INFO}:
+        return ""
+    return f"{_gits_side(a)}or: gitops-mc skip {a.name}"
+
+
+def _gits_side(a: Assessment) -> str:
+    """What to type so that Git's side wins, object by object."""
+    keys = _drifted(a)
+    if not keys:
+        return ""
+    commands = "; ".join(f"gitops-mc accept {drift_id(key)} --cluster {a.name}" for key in keys[:_NAMED])
+    more = f" (and {len(keys) - _NAMED} more: gitops-mc plan)" if len(keys) > _NAMED else ""
+    return f"if Git's side wins: {commands}{more}; "
+
+
+def _drifted(a: Assessment) -> tuple[ResourceKey, ...]:
+    drifts = () if a.plan is None else a.plan.drifts
+    return tuple(d.key for d in drifts if d.gone or any(matters(f.path) for f in d.fields))
 
 
 def _in_flight(a: Assessment, memory: FleetMemory) -> str:

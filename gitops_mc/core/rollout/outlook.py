@@ -122,7 +122,7 @@ def outlook(
     if not rest and not soaking:
         passed = sum(1 for c in clusters if c.standing is Standing.PASSED)
         there = sum(1 for c in clusters if c.standing is not Standing.GONE)
-        return Done(f"{passed} of {count(there, 'cluster')} passed")
+        return Done(f"{passed} of {count(there, 'cluster')} passed{_drifted(clusters)}")
     stuck = [*(c for c in rest if c.standing is not Standing.READY), *shaky]
     if not stuck and not approvals:
         closed = next((w for w in waves if w.state in {WaveState.CLOSED, WaveState.OPEN}), None)
@@ -136,6 +136,15 @@ def outlook(
         *(f"{c.cluster} {said(c.standing)}: {c.reason}" for c in stuck),
     )
     return Hold(reasons, tuple(dict.fromkeys(acts)))
+
+
+def _drifted(clusters: Sequence[ClusterView]) -> str:
+    """Clusters that have passed and are not any more what they passed with: left alone, and never called as Git says."""
+    names = [c.cluster for c in clusters if c.plan is not None and c.plan.drifts]
+    if not names:
+        return ""
+    stand = "is" if len(names) == 1 else "are"
+    return f"; {', '.join(names)} {stand} not as Git says any more and left alone (drift): gitops-mc plan shows what"
 
 
 def _moves_on(c: ClusterView) -> bool:

@@ -120,11 +120,11 @@ def _undone_by_hand(plan: ClusterPlan, memory: ClusterMemory) -> str:
         f"{d.key.kind.value} {d.key.name}: {d.reason}; put the live values into Git, or if Git's side wins: "
         f"gitops-mc accept {drift_id(d.key)} --cluster {d.key.cluster}"
         for d in changed
-        if d.gone or any(_matters(f.path) for f in d.fields)
+        if d.gone or any(matters(f.path) for f in d.fields)
     )
 
 
-def _matters(path: str) -> bool:
+def matters(path: str) -> bool:
     """Whether a field is a part of the content: not our mark, nor `paused`, which holds the gate closed by itself, nor the
     order of entries that another owner has moved. Labels are: they say which pools a config goes to.
     """
