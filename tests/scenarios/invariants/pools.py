@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import groupby
 
 from gitops_mc.core.model import Kind, annotations_of
@@ -58,12 +59,20 @@ def _must_be_settled(e: Evidence, one: OurWrite, pool: str, streak: dict[str, Ou
 
 
 def nodes_never_start_on_half_of_a_step(e: Evidence) -> None:
-    """Between the first and the last write of one move to a pool, none of its nodes is sent anywhere."""
+    """Between the first and the last write of one step to a pool, none of its nodes is sent anywhere, though we die and come
+    back in between.
+    """
     for cluster in e.orders:
         own = [one for one in e.by_cluster[cluster] if one.server == cluster]
         standing = e.standing(cluster)
-        for _, move in groupby(own, key=lambda one: (one.look, one.read)):
-            _whole(e, standing, list(move))
+        for _, step in groupby(own, key=partial(_step, e)):
+            _whole(e, standing, list(step))
+
+
+def _step(e: Evidence, one: OurWrite) -> object:
+    """What a write belongs to: a step of a content. One that closes a bracket stands alone."""
+    memory = e.memory(one)
+    return one.look if memory.step is None else (memory.started, memory.admitted_at, memory.step.step)
 
 
 def _whole(e: Evidence, standing: Standing, writes: list[OurWrite]) -> None:

@@ -26,7 +26,8 @@ def hold_by_commit(stack: ExitStack) -> None:
     def forgiven(head: Fleet, memory: FleetMemory, *more: Any) -> Any:
         for name, m in memory.clusters.items():
             if m.failure is not None and m.started_commit != head.commit:
-                memory = memory.with_cluster(name, replace(m, failure=None, passed=m.started, begun=False))
+                passed = replace(m, failure=None, passed=m.started, passed_at=more[1], begun=False)
+                memory = memory.with_cluster(name, passed)
         if memory.halt is not None and all(memory.cluster(n).failure is None for n in memory.halt.clusters):
             memory = replace(memory, halt=None)
         return decide(head, memory, *more)

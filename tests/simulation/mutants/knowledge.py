@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,6 @@ from gitops_mc.core.model import Known
 from gitops_mc.core.plan import build
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.rollout import admission, progress
-from tests.scenarios.rollout_world import KeptMemory
 from tests.simulation.mutants.listing import mutant, put
 
 
@@ -53,18 +51,6 @@ def hand_edits_lost(stack: ExitStack) -> None:
 @mutant("first contact asks nobody")
 def first_contact_unasked(stack: ExitStack) -> None:
     put(stack, admission, "needs_approval", lambda *_: False)
-
-
-@mutant("the intent is made durable after the act, not before it")
-def saved_late(stack: ExitStack) -> None:
-    waiting: dict[int, Mapping[str, Any]] = {}
-
-    def late(self: KeptMemory, state: Any) -> None:
-        if (before := waiting.get(id(self))) is not None:
-            save(self, before)
-        waiting[id(self)] = state
-
-    save = put(stack, KeptMemory, "save", late)
 
 
 @mutant("what has been written is not remembered")
