@@ -73,6 +73,28 @@ class RealClusters:
         for child in reversed(self._children):
             child.stop()
 
+    @property
+    def data(self) -> Path:
+        """Where etcd keeps its data."""
+        return self._folder / "etcd"
+
+    def kill(self, *names: str) -> None:
+        """End these clusters' API servers by SIGKILL; without a name: etcd."""
+        for child in self._named(names):
+            child.process.kill()
+            child.process.wait()
+
+    def revive(self, *names: str) -> None:
+        """Start again what was killed, as it was, and wait until the API servers are ready. Raises StartError."""
+        again = [(child, child.again()) for child in self._named(names)]
+        self._children = [next((new for old, new in again if old is c), c) for c in self._children]
+        for name, (_, child) in zip(names, again, strict=False):
+            child.await_ready(partial(_ready, self.servers[name]), _READY_WITHIN)
+
+    def _named(self, names: tuple[str, ...]) -> list[Child]:
+        wanted = {f"kube-apiserver-{name}" for name in names} or {"etcd"}
+        return sorted((c for c in self._children if c.name in wanted), key=lambda c: c.name)
+
     def last_words(self) -> str:
         """The end of every process' log, for the report of a test that failed."""
         return "\n".join(child.last_words() for child in self._children)

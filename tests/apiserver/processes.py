@@ -46,6 +46,18 @@ class Child:
     process: subprocess.Popen[bytes]
     log: Path
 
+    def again(self) -> Child:
+        """The same command once more, with the same log; what runs now has to have ended."""
+        with self.log.open("ab") as stream:
+            process = subprocess.Popen(
+                self.process.args,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                process_group=0,
+            )
+        return Child(self.name, process, self.log)
+
     def stop(self) -> None:
         """Ask it to end, and kill it where it does not."""
         self.process.terminate()
