@@ -38,13 +38,13 @@ def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
 def _document(path: Path) -> dict[str, Any]:
     from yaml import YAMLError, safe_load  # noqa: PLC0415 - only where a kubeconfig is used
 
-    if not path.is_file():
-        raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG)
     try:
         found = safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG) from error
     except OSError as error:
         raise UsageError(
-            f"the kubeconfig {path} cannot be read: {error.strerror}", hint="check its permissions"
+            f"the kubeconfig {path} cannot be read: {error.strerror}", hint=_NO_KUBECONFIG
         ) from error
     except (YAMLError, ValueError, RecursionError):
         raise _no_kubeconfig(path, "it is not YAML") from None  # the parser's error shows a piece of the file

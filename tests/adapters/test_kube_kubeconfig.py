@@ -95,6 +95,8 @@ def test_an_unnamed_cluster_and_a_missing_context_are_errors_of_use(peer: Peer, 
         transport.send("edge-01", GET, timeout=QUICK)
     with pytest.raises(UsageError, match="is not there"):
         KubeconfigTransport(tmp_path / "none", {})
+    with pytest.raises(UsageError, match="cannot be read: Is a directory"):
+        KubeconfigTransport(tmp_path, {})
 
 
 @pytest.mark.parametrize("text", [f"users: [{SECRET}", f"- {SECRET}", f"users: {SECRET}\ncontexts: 3", ""])
