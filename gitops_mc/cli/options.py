@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from gitops_mc.core.errors import SourceError
+
 F = TypeVar("F", bound=Callable[..., Any])
 
+
+def _no_file(_context: click.Context, _parameter: click.Parameter, repo: str) -> str:
+    if os.path.isfile(repo):  # noqa: PTH113 - what cannot be looked at is told where it is read
+        raise SourceError(f"{repo} is a file", hint="name the folder of the configuration repository")
+    return repo
+
+
 REPO = click.argument(
-    "repo", default=".", type=click.Path(file_okay=True, dir_okay=True, path_type=str), metavar="[REPO]"
+    "repo",
+    default=".",
+    type=click.Path(file_okay=True, dir_okay=True, path_type=str),
+    metavar="[REPO]",
+    callback=_no_file,
 )
 """The configuration repository: a folder as it lies there, or a Git repository. What is wrong with it is a SourceError."""
 

@@ -156,6 +156,13 @@ def test_a_missing_folder_is_exit_1(tmp_path: Path) -> None:
     assert done.err.startswith("error: there is no folder nowhere\nhint: ")
 
 
+def test_a_file_where_a_folder_is_wanted_is_exit_1_and_told_as_one(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("# a fleet\n")
+    done = Where(tmp_path).run("validate", "README.md")
+    assert (done.code, done.out) == (1, "")
+    assert done.err.startswith("error: README.md is a file\nhint: name the folder")
+
+
 def test_a_reader_that_goes_away_is_no_error_and_changes_no_exit_code(tmp_path: Path) -> None:
     place = Where(tmp_path)
     place.write({f"clusters/edge-{n}/bad.yaml": machine_config("00-worker-x") for n in range(300)})
