@@ -88,7 +88,10 @@ class _Ways:
 def _access(ways: _Ways) -> Access:
     if ways.kubeconfig is not None:
         if ways.gateway is not None and _given("gateway"):
-            raise UsageError("--gateway and --kubeconfig are two ways; give one")
+            raise UsageError(
+                "--gateway and --kubeconfig are two ways; give one",
+                hint="--gateway URL --token-file FILE for the platform, --kubeconfig FILE for a context of each cluster",
+            )
         return KubeconfigAccess(ways.kubeconfig, _contexts(ways.contexts))
     return _gateway(ways.gateway, ways.token_file, ways.ca_file, ways.contexts)
 
@@ -142,7 +145,9 @@ def _gateway(
             "the gateway needs a token", hint="--token-file FILE, or GITOPS_MC_TOKEN_FILE in the environment"
         )
     if contexts:
-        raise UsageError("--context belongs to --kubeconfig")
+        raise UsageError(
+            "--context belongs to --kubeconfig", hint="give --kubeconfig FILE, or leave --context out"
+        )
     return GatewayAccess(gateway, token_file, ca_file)
 
 
@@ -151,7 +156,13 @@ def _contexts(pairs: tuple[str, ...]) -> dict[str, str]:
     for pair in pairs:
         cluster, equals, context = pair.partition("=")
         if not (cluster and equals and context):
-            raise UsageError(f"--context {pair}: write CLUSTER=CONTEXT")
+            raise UsageError(
+                f"--context {pair}: write CLUSTER=CONTEXT",
+                hint="the contexts of a file: kubectl --kubeconfig FILE config get-contexts",
+            )
         if found.setdefault(cluster, context) != context:
-            raise UsageError(f"--context names two contexts for cluster {cluster}")
+            raise UsageError(
+                f"--context names two contexts for cluster {cluster}",
+                hint="give one --context for each cluster",
+            )
     return found

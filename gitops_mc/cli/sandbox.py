@@ -140,9 +140,11 @@ def _folder(asked: Path | None) -> Iterator[Path]:
     try:
         asked.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"the folder {asked} cannot be made: {error.strerror}") from error
+        raise UsageError(
+            f"the folder {asked} cannot be made: {error.strerror}", hint="name another with --dir"
+        ) from error
     if not os.access(asked, os.W_OK):
-        raise UsageError(f"nothing can be written in the folder {asked}")
+        raise UsageError(f"nothing can be written in the folder {asked}", hint="name another with --dir")
     yield asked
 
 

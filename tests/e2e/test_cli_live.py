@@ -143,6 +143,7 @@ def test_a_connection_that_cannot_be_right_is_exit_2(
     ended = place.here("plan", *arguments)
     assert (ended.code, ended.out) == (2, "")
     assert message in ended.err
+    assert "\nhint: " in ended.err
 
 
 def test_contexts_may_be_named_otherwise(place: Place) -> None:
