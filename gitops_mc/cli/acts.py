@@ -16,7 +16,7 @@ from gitops_mc.bootstrap import STATE_FILE, open_memory, open_repository
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.asking import whoami
 from gitops_mc.cli.terminal import Terminal
-from gitops_mc.core.errors import EXIT_DONE, UsageError
+from gitops_mc.core.errors import EXIT_DONE, GitopsMcError, UsageError
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.memory import FleetMemory
@@ -33,7 +33,7 @@ _STATE = click.option(
     default=Path(STATE_FILE),
     show_default=True,
     metavar="FILE",
-    help="Where the rollout is remembered.",
+    help="Where the rollout is remembered; apply REPO keeps it in the folder REPO.",
 )
 _CLUSTER = click.option("--cluster", metavar="CLUSTER", required=True, help="The cluster of the node.")
 _UNDO = click.option("--undo", is_flag=True, help="Take it back.")
@@ -41,6 +41,11 @@ _UNDO = click.option("--undo", is_flag=True, help="Take it back.")
 
 def _act(terminal: Terminal, file: Path, act: Callable[[FleetMemory, datetime], acts.ActResult]) -> int:
     with open_memory(file) as store:
+        if not file.exists():
+            raise GitopsMcError(
+                f"nothing is remembered yet in {file}, so there is nothing to act on",
+                hint=f"apply REPO keeps it in the folder REPO: --state REPO/{STATE_FILE}",
+            )
         said = act_on(store, datetime.now(UTC), act)
     terminal.lines(Line(visible(sentence), Tone.GOOD) for sentence in said)
     return EXIT_DONE
@@ -61,7 +66,10 @@ def release(terminal: Terminal, *, cluster: str | None, everything: bool, reason
     anew; the next apply tries the same content again.
     """
     if (cluster is None) == (not everything):
-        raise UsageError("name one cluster, or give --all")
+        raise UsageError(
+            "one cluster has to be named, or all of them",
+            hint="gitops-mc release CLUSTER, or gitops-mc release --all; gitops-mc status names those that are held",
+        )
     if cluster is None:
         return _act(terminal, state, lambda memory, at: acts.release_all(memory, _by(at, reason)))
     return _act(terminal, state, lambda memory, at: acts.release(memory, cluster, _by(at, reason)))
@@ -126,15 +134,17 @@ def excuse(
     )
 
 
-@click.command("accept", short_help="Accept a finding of a pool's gate.")
+@click.command("accept", short_help="Accept a finding of a pool's gate, or that Git wins over a drift.")
 @click.argument("finding", metavar="GATE-ID")
 @click.option("--cluster", metavar="CLUSTER", help="The cluster that shows it, if several do.")
 @_REASON
 @_STATE
 @click.pass_obj
 def accept(terminal: Terminal, *, finding: str, cluster: str | None, reason: str, state: Path) -> int:
-    """Accept that a pool's rendered config differs from the merge of its configs in just this way; status and why show the
-    id. It holds until the cluster is given newer content.
+    """Accept a finding by its id, which status and why show. That of a pool's gate: its rendered config differs from the
+    merge of its configs in just this way. `drift:KIND/NAME`: Git's side wins over what was changed by hand in an object
+    that gitops-mc has written, and the next apply writes it. The one holds until the cluster is given newer content, the other also ends once
+    Git's side is back.
     """
     return _act(terminal, state, lambda memory, at: acts.accept(memory, finding, cluster, _by(at, reason)))
 

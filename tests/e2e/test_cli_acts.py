@@ -111,5 +111,19 @@ def test_nobody_acts_while_a_rollout_holds_the_state_and_none_is_made_up(folder:
     assert "is in use by process" in err
     code, _, err = done("release", "--all", "--state", "other.json")
     assert code == 1
-    assert "nothing is remembered yet" in err
+    assert "nothing is remembered yet in other.json" in err
+    assert f"--state REPO/{STATE}" in err
     assert not Path("other.json").exists()
+
+
+def test_a_release_of_nobody_says_what_to_type(folder: Path) -> None:
+    code, _, err = done("release", "--state", str(folder / STATE))
+    assert code == 2
+    assert "hint: gitops-mc release CLUSTER, or gitops-mc release --all" in err
+
+
+def test_the_help_of_accept_tells_both_kinds_of_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    assert done("accept", "--help")[0] == 0
+    out = capsys.readouterr().out
+    assert "rendered config" in out
+    assert "drift:KIND/NAME" in out
