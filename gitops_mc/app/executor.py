@@ -34,7 +34,7 @@ from gitops_mc.core.model import (
     Unknown,
 )
 from gitops_mc.core.pools import node_selector
-from gitops_mc.core.rollout.case import WriteFault
+from gitops_mc.core.rollout.case import WriteFault, not_understood
 from gitops_mc.core.rollout.fleet import UNWATCHED, next_moves
 from gitops_mc.core.rollout.identity import told_apart
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
@@ -218,9 +218,18 @@ class Executor:
                         self._faults[name] = result.outcome.fault
                     if result.outcome.trouble:
                         troubles.append(f"{name}: {result.outcome.trouble}")
+                case Exception() if name != PLATFORM_JOB:
+                    self._live[name] = self._dark(name, result)
                 case BaseException():
                     raise result
         return tuple(written), tuple(troubles)
+
+    def _dark(self, cluster: str, error: Exception) -> LiveCluster:
+        """A cluster whose answers cannot be read, by a fault of theirs or of ours: the others go on without it."""
+        now = self.clock.now()
+        before = self._live.get(cluster) or unread(cluster, now)
+        since = before.dark.since if before.dark is not None else now
+        return replace(before, dark=Dark(not_understood(error), Outage.OTHER, since))
 
     def _interest(self, cluster: DesiredCluster) -> Interest:
         moves = _moves_nodes(cluster, self._live.get(cluster.name))

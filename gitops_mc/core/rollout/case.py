@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import PurePath
+from traceback import extract_tb
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
@@ -99,6 +101,15 @@ class Assessment:
     def mid_step(self) -> bool:
         """A bracket is open: what is begun is ended, whatever else happens."""
         return isinstance(self.next, Act) and not self.next.begins
+
+
+def not_understood(error: Exception) -> str:
+    """What is said of a cluster whose answers have a shape that nobody foresaw: where the reading of them ended, for whoever
+    mends it. Nothing is written there meanwhile.
+    """
+    last = extract_tb(error.__traceback__)[-1]
+    place = f"{PurePath(last.filename).name}:{last.lineno}"
+    return f"what it answered cannot be understood ({type(error).__name__} at {place}: {error}); this is to be reported"
 
 
 def all_open(assessment: Assessment) -> bool:

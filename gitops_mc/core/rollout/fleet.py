@@ -14,7 +14,7 @@ from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
 from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, count, digest_of
 from gitops_mc.core.remembered import another_pass
-from gitops_mc.core.rollout.case import Assessment, Case
+from gitops_mc.core.rollout.case import Assessment, Case, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
 from gitops_mc.core.rollout.halting import budget_of, early_failures, soak_failures, with_halt
@@ -177,7 +177,10 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         impatient=on.acts.impatient,
         fault=on.observed.faults.get(cluster.name),
     )
-    return assess(case)
+    try:
+        return assess(case)
+    except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, it must not stop the others
+        return Assessment(cluster.name, Standing.BLOCKED, not_understood(error), case.memory, cluster)
 
 
 # ------------------------------------------------------------------------------------------------ failures, passes
