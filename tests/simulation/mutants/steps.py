@@ -36,9 +36,16 @@ def sick_admitted(stack: ExitStack) -> None:
     )
 
 
-@mutant("several writes are made one after the other, and nodes start on half of them")
+@mutant("several writes are made pass by pass without a bracket, and nodes start on half of them")
 def no_bracket(stack: ExitStack) -> None:
+    def first_only(at: Position, step: Step) -> Act | Await:
+        found: Act | Await = ready(at, step)
+        if isinstance(found, Act) and isinstance(found.move, Apply):
+            return replace(found, move=replace(found.move, writes=found.move.writes[:1]))
+        return found
+
     put(stack, Step, "bracketed", property(lambda _step: False))
+    ready = put(stack, next_step, "_ready", first_only)
 
 
 @mutant("a bracket that a dead process left open is not gone on with")
