@@ -40,3 +40,11 @@ def put(stack: ExitStack, owner: Any, name: str, value: Any) -> Any:
     setattr(owner, name, value)
     stack.callback(setattr, owner, name, before)
     return before
+
+
+MISSED: dict[str, str] = {
+    "touched-forgotten": "needs the last config of a pool to go while the pool rolls; tests/scenarios/test_removals.py has it",
+    "unknown-is-settled": "what a verdict needs is always read before it is judged, so nothing is lacking when it matters",
+    "unread-is-absent": "what we wrote and is not there is listed and never made again, so nothing comes of it",
+}
+"""Faults that no seed has found so far, and why."""
