@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import PurePath
 from traceback import extract_tb
 
 from gitops_mc.core.gates import Counting
@@ -108,7 +107,7 @@ def not_understood(error: Exception) -> str:
     mends it. Nothing is written there meanwhile.
     """
     last = extract_tb(error.__traceback__)[-1]
-    place = f"{PurePath(last.filename).name}:{last.lineno}"
+    place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
     return f"what it answered cannot be understood ({type(error).__name__} at {place}: {error}); this is to be reported"
 
 
