@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,8 +27,8 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _PRODUCT = "gitops-mc"
-_LOOKS = 1000
-"""How often the lock is asked for at most: about a millisecond, far longer than a look takes."""
+_LOOKED = 0.3
+"""Seconds after which whoever has the lock is no look any more, however busy the machine is."""
 _NOT_FIRST_CONTACT = "restore it from a backup, or move it aside: then every cluster counts as first contact, and changes wait for approval"
 
 
@@ -159,7 +160,8 @@ def _locked(lock: Path, path: Path) -> int:
 
 def _take(descriptor: int) -> None:
     """The exclusive lock, or BlockingIOError. One who only looks (`in_use`) has it shared for an instant, no longer."""
-    for _ in range(_LOOKS):
+    end = time.monotonic() + _LOOKED
+    while time.monotonic() < end:
         with suppress(BlockingIOError):
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return

@@ -29,3 +29,5 @@ class OurWrite:
     """Index of the last look at that cluster before it."""
     look: int
     """Index of the pass that decided it."""
+    stray: bool = False
+    """It came in with a later one: a process that was dead by then had sent it, so the pass is not the one that decided it."""

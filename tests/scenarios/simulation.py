@@ -274,16 +274,22 @@ class Simulation:
         api = self.world.fleet.servers[server]
         fresh = api.writes_after(self._seen[server])
         self._seen[server] += len(fresh)
-        for write in fresh:
-            if write.user != "gitops-mc":
-                continue
+        ours = [write for write in fresh if write.user == "gitops-mc"]
+        for write in ours:
             cluster = server
             if server == GLOBAL_CLUSTER and write.resource.startswith("moduleinfoes"):
                 body = write.after or write.before or {}
                 cluster = labels_of(body).get(CLUSTER_LABEL, self._known.get(write.name, server))
                 self._known[write.name] = cluster
             self.ours.append(
-                OurWrite(cluster, server, write, len(self.reads[cluster]) - 1, len(self.looks) - 1)
+                OurWrite(
+                    cluster,
+                    server,
+                    write,
+                    len(self.reads[cluster]) - 1,
+                    len(self.looks) - 1,
+                    stray=write is not ours[-1],
+                )
             )
 
     # --------------------------------------------------------------------------------------------------------- telling

@@ -18,7 +18,7 @@ from gitops_mc.core.rollout.case import Assessment, Case, circumstances
 from gitops_mc.core.rollout.gating import learnt_order
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import Act
+from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
 from gitops_mc.core.rollout.progress import progress
 from gitops_mc.core.rollout.transitions import prune_settings, without_drift
 
@@ -60,12 +60,15 @@ def assess(case: Case) -> Assessment:
 
 
 def _at_border(a: Assessment) -> Assessment:
-    """A cluster that would begin a step of a content that is superseded, and could start the newest: it is settled, and
-    waits for its wave like one that has not started.
+    """A cluster that would begin a step of a content that is superseded, or cannot pass with it because of somebody's hand,
+    and could start the newest: it is settled, and waits for its wave like one that has not started.
     """
     assert a.admission is not None
     begins = isinstance(a.next, Act) and a.next.begins
-    if a.standing is not Standing.IN_FLIGHT or not begins or a.admission.standing is not Standing.READY:
+    undone = isinstance(a.next, Await) and a.next.step == REFUSED and not a.closed
+    if a.standing is not Standing.IN_FLIGHT or a.admission.standing is not Standing.READY:
+        return a
+    if not begins and not undone:
         return a
     return replace(
         a, standing=Standing.READY, reason="at the border of a step: newer content takes over with its wave"

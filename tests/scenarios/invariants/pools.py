@@ -63,7 +63,11 @@ def nodes_never_start_on_half_of_a_step(e: Evidence) -> None:
     back in between.
     """
     for cluster in e.orders:
-        own = [one for one in e.by_cluster[cluster] if one.server == cluster]
+        writes = e.by_cluster[cluster]
+        strays = {
+            one.write.name for one in writes if one.stray
+        }  # they come when no step of ours counts on them
+        own = [one for one in writes if one.server == cluster and one.write.name not in strays]
         standing = e.standing(cluster)
         for _, step in groupby(own, key=partial(_step, e)):
             _whole(e, standing, list(step))
