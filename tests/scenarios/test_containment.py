@@ -11,6 +11,7 @@ import pytest
 
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.rollout.case import not_understood
 from gitops_mc.core.rollout.moves import Hold, Standing
 from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config
 
@@ -84,3 +85,11 @@ def test_the_others_are_rolled_and_it_is_named(kind: str, change: Callable[[Json
     if world.standing("edge-2") is not Standing.PASSED:
         assert isinstance(outlook, Hold), outlook
         assert any("edge-2" in reason for reason in outlook.reasons)
+
+
+def test_what_the_error_quotes_is_not_told() -> None:
+    with pytest.raises(ValueError, match="password") as raised:
+        int("a password")
+    told = not_understood(raised.value)
+    assert "ValueError at test_containment.py:" in told
+    assert "password" not in told

@@ -104,11 +104,13 @@ class Assessment:
 
 def not_understood(error: Exception) -> str:
     """What is said of a cluster whose answers have a shape that nobody foresaw: where the reading of them ended, for whoever
-    mends it. Nothing is written there meanwhile.
+    mends it, and no word of the error, which may quote what is sensitive. Nothing is written there meanwhile.
     """
     last = extract_tb(error.__traceback__)[-1]
     place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
-    return f"what it answered cannot be understood ({type(error).__name__} at {place}: {error}); this is to be reported"
+    return (
+        f"what it answered cannot be understood ({type(error).__name__} at {place}); this is to be reported"
+    )
 
 
 def all_open(assessment: Assessment) -> bool:
