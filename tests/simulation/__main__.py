@@ -44,7 +44,8 @@ def many(seeds: int, first: int, jobs: int, minutes: float) -> None:
 
 def _tell(tally: bulk.Tally) -> None:
     rate = len(tally.outcomes) / tally.took
-    click.echo(f"{len(tally.outcomes)} seeds, {rate:.1f}/s, {len(tally.broken)} broken", err=True)
+    broken = ", ".join(str(outcome.seed) for outcome in tally.broken)
+    click.echo(f"{len(tally.outcomes)} seeds, {rate:.1f}/s, broken: {broken or 'none'}", err=True)
 
 
 @simulate.command()
