@@ -16,7 +16,8 @@ from gitops_mc.adapters.memory import FileMemory, MemoryView, in_use
 from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
 from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
 from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.executor import Executor, Pace
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Clock, MemoryStore
 from gitops_mc.app.stopping import ReadOnlyOnce
 from gitops_mc.app.use_cases.demo.stage import Stage

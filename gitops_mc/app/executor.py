@@ -13,6 +13,7 @@ from functools import partial
 
 from gitops_mc.app.act import Outcome, Written, carry_out
 from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.looks import Keeper, Look, Pace
 from gitops_mc.app.observe import (
     ClusterReader,
     Interest,
@@ -23,6 +24,7 @@ from gitops_mc.app.observe import (
     read_platform,
 )
 from gitops_mc.app.ports import Clock, MemoryStore, Workers
+from gitops_mc.app.troubles import Troubles
 from gitops_mc.core.live import Dark, LiveCluster, unread
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
@@ -35,57 +37,15 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.pools import node_selector
 from gitops_mc.core.rollout.case import WriteFault, not_understood
-from gitops_mc.core.rollout.fleet import UNWATCHED, next_moves
+from gitops_mc.core.rollout.fleet import next_moves
 from gitops_mc.core.rollout.identity import told_apart
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
-from gitops_mc.core.rollout.memory import FleetMemory, from_json, to_json, without_clocks
+from gitops_mc.core.rollout.memory import FleetMemory, from_json
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
 
 PLATFORM_JOB = "(platform)"
-STALE_LIMIT = 10
-TROUBLE_LIMIT = timedelta(minutes=15)
-"""How long a cluster that answers may let no write through before that is a fault."""
-CLOCKS_SAVED_EVERY = timedelta(seconds=10)
-"""What a crash may take from the clocks; everything else is saved at once."""
 ONE_LOOK = timedelta(seconds=20)
 """How long a report waits for clusters that are slow to answer."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pace:
-    """How often to look. All passes stand on one grid, so that a slow cluster shifts no other's times."""
-
-    every: timedelta = timedelta(seconds=2)
-    quiet_every: timedelta = timedelta(seconds=30)
-    """How often clusters are read where nothing is awaited."""
-    probe_every: timedelta = timedelta(seconds=15)
-    """How often a cluster is asked that did not answer the last time."""
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What one pass came to; for progress."""
-
-    at: datetime
-    decision: Decision
-    memory: FleetMemory
-    written: tuple[Written, ...]
-    troubles: tuple[str, ...]
-    """Writes that did not go through this time."""
-    live: Mapping[str, LiveCluster] = field(default_factory=dict)
-    """What the decision was made from, by cluster."""
-
-
-@dataclass(frozen=True, slots=True)
-class Troubled:
-    """Moves in a row that did not go through: how many of the last ones were stale, since when none has, and for how long
-    that was seen: a clock that jumps between two of them counts for no more than UNWATCHED.
-    """
-
-    stale: int
-    since: datetime
-    last: datetime
-    seen: timedelta = timedelta()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +79,9 @@ class Executor:
     _readers: dict[str, ClusterReader] = field(default_factory=dict)
     _faults: dict[str, WriteFault] = field(default_factory=dict)
     _read_at: dict[str, datetime] = field(default_factory=dict)
-    _troubled: dict[str, Troubled] = field(default_factory=dict)
-    """By cluster: moves in a row that did not go through."""
+    _troubles: Troubles = field(default_factory=Troubles)
+    _told: tuple[tuple[Written, ...], tuple[str, ...]] = ((), ())
+    """What was written, and what did not go through, since the last decision."""
 
     def memory(self) -> FleetMemory:
         """What is remembered, or first contact."""
@@ -129,38 +90,44 @@ class Executor:
 
     def rollout(self, fleet: Fleet, acts: Acts = NO_ACTS) -> Iterator[Look]:
         """Look after look, without end: the caller stops when the outlook is final, or leaves."""
-        memory = self.memory()
-        saved, saved_at = memory, self.clock.now()
-        due = saved_at + self.pace.every / 2
-        written, troubles = self._settle_reads(
-            fleet, {}, everything=frozenset(c.name for c in fleet.clusters)
-        )
+        keeper = Keeper(self.store, self.memory(), self.clock.now())
+        due = keeper.at + self.pace.every / 2
+        self.begin(fleet)
         self.clock.wait(due)  # as long as it takes where one does not answer: nobody's times depend on that
         while True:
-            now = self.clock.now()
-            fleet = self.with_past(fleet, memory)
-            observed = Observed(
-                told_apart(self._joined(fleet), memory, now),
-                self.workers.running() - {PLATFORM_JOB},
-                dict(self._faults),
-            )
-            decision, memory = next_moves(fleet, memory, observed, now, acts)
-            due_to_save = now - saved_at >= CLOCKS_SAVED_EVERY
-            if memory != saved and (
-                decision.moves or due_to_save or without_clocks(memory) != without_clocks(saved)
-            ):
-                self.store.save(to_json(memory))
-                saved, saved_at = memory, now
-            yield Look(now, decision, memory, written, troubles, observed.live)
-            moves = {move.cluster: move for move in decision.moves}
-            contents = {name: memory.cluster(name).started for name in moves}
-            written, troubles = self._settle_reads(
-                fleet,
-                {n: partial(self._act, m, contents[n] or Content("")) for n, m in moves.items()},
-                everything=self._wanted(fleet, decision, now),
-            )
+            look = self.decide(fleet, keeper.memory, acts)
+            keeper.keep(look)
+            yield look
+            self.go_on(look)
             due = max(due + self.pace.every, self.clock.now())
             self.clock.wait(due)
+
+    def begin(self, fleet: Fleet) -> None:
+        """The first look at every cluster."""
+        self._told = self._settle_reads(fleet, {}, everything=frozenset(c.name for c in fleet.clusters))
+
+    def decide(self, fleet: Fleet, memory: FleetMemory, acts: Acts) -> Look:
+        """One decision on what was read last. Its memory has to be durable before `go_on`."""
+        now = self.clock.now()
+        fleet = self.with_past(fleet, memory)
+        observed = Observed(
+            told_apart(self._joined(fleet), memory, now),
+            self.workers.running() - {PLATFORM_JOB},
+            dict(self._faults),
+        )
+        decision, memory = next_moves(fleet, memory, observed, now, acts)
+        written, troubles = self._told
+        return Look(now, decision, memory, written, troubles, fleet, observed.live)
+
+    def go_on(self, look: Look) -> None:
+        """Carry out what was decided, and read what the next decision needs; takes at most half a pace."""
+        moves = {move.cluster: move for move in look.decision.moves}
+        contents = {name: look.memory.cluster(name).started for name in moves}
+        self._told = self._settle_reads(
+            look.fleet,
+            {n: partial(self._act, m, contents[n] or Content("")) for n, m in moves.items()},
+            everything=self._wanted(look.fleet, look.decision, look.at),
+        )
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -272,30 +239,11 @@ class Executor:
         return _Result(reader.read(self._live.get(cluster), interest), outcome)
 
     def _act(self, move: Move, content: Content) -> Outcome:
-        outcome = self._bounded(move.cluster, carry_out(self.api, self.clock, move, content), content)
+        tried = carry_out(self.api, self.clock, move, content)
+        outcome = self._troubles.bounded(move.cluster, tried, content, self.clock.now())
         if isinstance(move, Apply) and any(w.key.kind is Kind.MODULE_INFO for w in move.writes):
             self._modules_written[move.cluster] = self.clock.now()
         return outcome
-
-    def _bounded(self, cluster: str, outcome: Outcome, content: Content) -> Outcome:
-        """Trouble with writes has an end: stale on every fresh look (the server tells a failed test of a patch from no
-        other patch that does not fit), or no success for a long time, is a fault that a human is told of.
-        """
-        if outcome.about is None:
-            self._troubled.pop(cluster, None)
-            return outcome
-        now = self.clock.now()
-        began = self._troubled.get(cluster, Troubled(0, now, now))
-        stale = began.stale + 1 if outcome.stale else 0
-        seen = began.seen + min(now - began.last, UNWATCHED)
-        self._troubled[cluster] = Troubled(stale, began.since, now, seen)
-        if stale >= STALE_LIMIT:
-            reason = f"{outcome.trouble}; {stale} times in a row, each decided on a fresh look"
-        elif seen >= TROUBLE_LIMIT:
-            reason = f"{outcome.trouble}; no write has gone through since {began.since.isoformat(timespec='seconds')}"
-        else:
-            return outcome
-        return replace(outcome, fault=WriteFault(content, outcome.about, reason, now))
 
     def with_past(self, fleet: Fleet, memory: FleetMemory) -> Fleet:
         """The fleet with the contents that clusters still stand at, as far as they can be had."""

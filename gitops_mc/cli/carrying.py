@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import assert_never
 
-from gitops_mc.app.executor import Look
+from gitops_mc.app.looks import Look
 from gitops_mc.app.use_cases.applying import (
     Interrupted,
     open_steps,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_mc.app.executor import Look
+from gitops_mc.app.looks import Look
 from gitops_mc.core.render.events import Event, changes
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.progress import Progress, progress_of

@@ -10,7 +10,8 @@ from tempfile import TemporaryDirectory
 
 from gitops_mc.adapters.git_commits import CommittedRepository
 from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.executor import Executor, Pace
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.use_cases.demo.play import Performance
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import BAD_LINE, INSTALLED_BY_HAND, NEWCOMER, STORY, first_files

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.use_cases.planning import Session, ask_servers, plan_fleet
 from gitops_mc.bootstrap import example_files, open_repository
 from gitops_mc.core.desired import DesiredState

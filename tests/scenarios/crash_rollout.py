@@ -13,7 +13,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.core.rollout.inputs import Acts

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.executor import Executor, Look, Pace
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import Transport
 from gitops_mc.core.desired import DesiredState, SourceFile, load
 from gitops_mc.core.model import Commit, Content, DesiredCluster, JsonObject, Severity

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
 
-from gitops_mc.app.executor import Executor, Look, Pace
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of

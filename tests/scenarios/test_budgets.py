@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gitops_mc.app.executor import Look, Pace
+from gitops_mc.app.looks import Look, Pace
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing, WaveState
 from gitops_mc.sandbox.faults import FaultId

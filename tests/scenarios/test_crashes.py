@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gitops_mc.adapters.memory import FileMemory
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Request, Transport
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.rollout.inputs import Acts

@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Transport
 from gitops_mc.core.model import JsonObject, Open
 from gitops_mc.core.rollout.inputs import Acts

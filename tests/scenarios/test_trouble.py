@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Standing

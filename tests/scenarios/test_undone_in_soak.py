@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from gitops_mc.app.executor import Pace
+from gitops_mc.app.looks import Pace
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout.acts import By, Changed, accept
 from gitops_mc.core.rollout.memory import FleetMemory

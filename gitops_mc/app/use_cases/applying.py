@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from gitops_mc.app.executor import Look
+from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import MemoryStore
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.core.errors import GitopsMcError, RefusedError

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from gitops_mc.app.executor import Look
+from gitops_mc.app.looks import Look
 from gitops_mc.app.use_cases.demo.notes import NodeNote
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import CANARY, Ending, Scene

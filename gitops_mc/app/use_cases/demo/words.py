@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from gitops_mc.app.act import Written
-from gitops_mc.app.executor import Look
+from gitops_mc.app.looks import Look
 from gitops_mc.app.use_cases.demo.notes import Deed, NodeNote
 from gitops_mc.core.model import Failed, Open, Waiting
 from gitops_mc.core.render.lines import Line, Tone
