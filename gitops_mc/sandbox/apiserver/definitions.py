@@ -1,7 +1,8 @@
 """Kinds that are defined at run time, by a CustomResourceDefinition: from what it declares to a row of the table.
 
-A definition is refused if it asks for something that would then not be done: rules in CEL, defaults, several versions,
-conversion, a scale subresource, and words of a schema that are not read here. Formats are taken and not checked.
+A definition is refused if it asks for something that would then not be done: rules in CEL that are not in the table,
+defaults, several versions, conversion, a scale subresource, and words of a schema that are not read here. Formats are taken
+and not checked.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Any
 from gitops_mc.sandbox.apiserver.answers import Cause, StatusError, invalid
 from gitops_mc.sandbox.apiserver.columns import AGE, NAME, Column, printed
 from gitops_mc.sandbox.apiserver.resources import RESOURCES, Generation, Resource, Scope, Status
-from gitops_mc.sandbox.apiserver.schema import METADATA, STRING, Schema
+from gitops_mc.sandbox.apiserver.rules_in_cel import RULES
+from gitops_mc.sandbox.apiserver.schema import METADATA, STRING, Check, Schema
 
 _GROUP = "apiextensions.k8s.io"
 DEFINITIONS = f"customresourcedefinitions.{_GROUP}"
 _OWN = frozenset(resource.id for resource in RESOURCES)
 _KIND = "CustomResourceDefinition"
 _OPEN, _NUMBER = "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string"
+_RULES = "x-kubernetes-validations"
 _LIST, _KEYS, _MAP = "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"
 _TYPES = ("object", "array", "string", "integer", "boolean")
 _PLAIN: Mapping[str, str] = {
@@ -34,7 +37,7 @@ _PLAIN: Mapping[str, str] = {
 """Words that are a member of Schema as they stand."""
 _READ = frozenset(
     {*_PLAIN, "type", "properties", "required", "items", "additionalProperties", "enum", "format", "anyOf"}
-    | {_OPEN, _NUMBER, _LIST, _KEYS, _MAP}
+    | {_OPEN, _NUMBER, _LIST, _KEYS, _MAP, _RULES}
 )
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
@@ -163,8 +166,16 @@ def _of_type(node: dict[str, Any], type_: Any, where: str) -> Schema:
         atomic=node.get(_MAP) == "atomic",
         open=bool(node.get(_OPEN)),
         enum=tuple(node.get("enum") or ()),
+        checks=tuple(_check(rule, f"{where}.{_RULES}") for rule in node.get(_RULES) or ()),
         **_limits(node),
     )
+
+
+def _check(declared: Any, where: str) -> Check:
+    rule = _object(declared, where)
+    if set(rule) - {"rule", "message"} or rule.get("rule") not in RULES:
+        raise _UnreadableError(where, f"no rule of the table: {rule.get('rule')}")
+    return Check(_text(rule, "message"), RULES[rule["rule"]])
 
 
 def _limits(node: dict[str, Any]) -> dict[str, Any]:

@@ -205,6 +205,7 @@ RESOURCES: tuple[Resource, ...] = (
     Resource(
         "v1", "ConfigMap", "configmaps", _NAMESPACED, built_in(), _NO_STATUS, _NEVER, short_names=("cm",)
     ),
+    Resource("v1", "Secret", "secrets", _NAMESPACED, built_in(), _NO_STATUS, _NEVER, fields=("type",)),
     Resource(
         "v1",
         "Event",

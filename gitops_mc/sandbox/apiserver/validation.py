@@ -49,7 +49,14 @@ def problems(obj: dict[str, Any], live: dict[str, Any] | None, resource: Resourc
     failed = (
         cause for key in changed if key in obj for cause in _failed_checks(obj[key], schema.fields[key], key)
     )
-    return [*found, *failed]
+    return [*found, *failed, *_whole(obj, schema)]
+
+
+def _whole(obj: dict[str, Any], schema: Schema) -> Iterator[Cause]:
+    """Rules on the object as a whole."""
+    for check in schema.checks:
+        if not check.holds(obj):
+            yield Cause("FieldValueInvalid", "<nil>", f"Invalid value: {check.message}")
 
 
 _LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")

@@ -1,0 +1,156 @@
+"""What a Fleet asks for, read from its spec. The API server has checked the shape; here is what it means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final
+
+from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.model import JsonObject, metadata, name_of
+
+DEFAULT_INTERVAL: Final = timedelta(seconds=60)
+SHORTEST_INTERVAL: Final = timedelta(seconds=5)
+_DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+
+
+class FleetSpecError(GitopsMcError):
+    """A Fleet that cannot be followed; the message names the field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A key of a Secret or ConfigMap in the Fleet's namespace."""
+
+    name: str
+    key: str = ""
+    """Empty: the whole object, whose keys have the meaning that the field's documentation gives them."""
+
+
+@dataclass(frozen=True, slots=True)
+class GitSource:
+    """Where to pull from."""
+
+    url: str
+    ref: str = ""
+    """Branch, tag or full ref; empty: what the server calls its default branch."""
+    path: str = ""
+    """Folder inside the repository that holds fleet.yaml and clusters/."""
+    interval: timedelta = DEFAULT_INTERVAL
+    credentials: Ref | None = None
+    """Secret: `token`; `username` and `password`; or `identity` (a private SSH key)."""
+    ca: Ref | None = None
+    known_hosts: str = ""
+    """Lines of a known_hosts file; SSH goes nowhere without them."""
+    signers: Ref | None = None
+    """ConfigMap: `gpg` (armored public keys) or `ssh` (allowed signers); a commit that nobody of them signed is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayRef:
+    """Every cluster through the platform's gateway."""
+
+    url: str
+    token: Ref
+    ca: Ref | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """How clusters are reached; with neither, the way the controller reaches global."""
+
+    gateway: GatewayRef | None = None
+    kubeconfigs: Mapping[str, Ref] | None = None
+    """By cluster: a Secret's key with a kubeconfig."""
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """Nothing begins, and what rolls is paused, until this is taken away."""
+
+    reason: str
+    let_finish: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FleetSpec:
+    """One Fleet."""
+
+    namespace: str
+    name: str
+    source: GitSource
+    clusters: Clusters = Clusters()
+    suspended: str = ""
+    """Why nothing may be written; empty: it is not suspended."""
+    active_on: str = ""
+    """The identity of the installation that may act; empty: nobody has claimed it yet."""
+    abort: Abort | None = None
+
+
+def fleet_spec(body: JsonObject) -> FleetSpec:
+    """Raises FleetSpecError."""
+    spec = body.get("spec") or {}
+    said = spec.get("source") or {}
+    url = str(said.get("url") or "")
+    if not url:
+        raise FleetSpecError("spec.source.url is empty", hint="https://..., ssh://... or git@host:path")
+    return FleetSpec(
+        namespace=str(metadata(body).get("namespace") or ""),
+        name=name_of(body),
+        source=GitSource(
+            url=url,
+            ref=str(said.get("ref") or ""),
+            path=str(said.get("path") or "").strip("/"),
+            interval=_interval(str(said.get("interval") or "")),
+            credentials=_ref(said.get("secretRef")),
+            ca=_ref(said.get("caRef")),
+            known_hosts=str(said.get("knownHosts") or ""),
+            signers=_ref((said.get("verify") or {}).get("signersRef")),
+        ),
+        clusters=_clusters(spec.get("clusters") or {}),
+        suspended=_suspended(spec),
+        active_on=str(spec.get("activeOn") or ""),
+        abort=_abort(spec.get("abort")),
+    )
+
+
+def _suspended(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("suspendReason") or "suspended by hand") if spec.get("suspend") else ""
+
+
+def _abort(said: Mapping[str, Any] | None) -> Abort | None:
+    if said is None:
+        return None
+    return Abort(str(said.get("reason") or "aborted by hand"), let_finish=said.get("letFinish") is True)
+
+
+def _clusters(said: Mapping[str, Any]) -> Clusters:
+    gateway = said.get("gateway")
+    kubeconfigs = {str(k["cluster"]): _must(k.get("secretRef")) for k in said.get("kubeconfigs") or ()}
+    found = None
+    if gateway is not None:
+        found = GatewayRef(str(gateway["url"]), _must(gateway.get("tokenRef")), _ref(gateway.get("caRef")))
+    return Clusters(found, kubeconfigs or None)
+
+
+def _ref(said: Mapping[str, Any] | None) -> Ref | None:
+    return None if said is None else Ref(str(said.get("name") or ""), str(said.get("key") or ""))
+
+
+def _must(said: Mapping[str, Any] | None) -> Ref:
+    found = _ref(said)
+    if found is None or not found.name:
+        raise FleetSpecError("a secretRef of spec.clusters names no Secret")
+    return found
+
+
+def _interval(text: str) -> timedelta:
+    if not text:
+        return DEFAULT_INTERVAL
+    match = _DURATION.fullmatch(text)
+    if match is None or not any(match.groups()):
+        raise FleetSpecError(f"spec.source.interval is {text!r}", hint="write 60s, 5m or 1h")
+    hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    return max(SHORTEST_INTERVAL, timedelta(hours=hours, minutes=minutes, seconds=seconds))

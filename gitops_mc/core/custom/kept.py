@@ -1,0 +1,136 @@
+"""The memory of a fleet, cut into objects: a part for the Fleet, one for each ClusterRollout, and put together again.
+
+No object outgrows the store: what belongs to a cluster stands in its own. The parts are written one after the other, and
+every moment between two of them is a memory that goes on safely (the Fleet first: a halt is known before its failure is).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import msgspec
+
+from gitops_mc.core.errors import MemoryStoreError
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.rollout.memory import MEMORY_VERSION, ClusterMemory, FleetMemory
+
+KEPT_HISTORY: Final = 60
+"""Acts of humans that an object shows; older ones are in the audit log of the API server."""
+LONGEST_WORDS: Final = 400
+"""Characters of a reason that somebody gave."""
+
+_CLUSTER_SPEC: Final = {
+    "failure": "held",
+    "approved": "approved",
+    "skipped": "skipped",
+    "excused": "excused",
+    "accepted": "accepted",
+}
+"""Members of ClusterMemory that stand in spec, and under which name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one object keeps: members of its spec, of its status.memory, and the acts that are shown in status.history."""
+
+    spec: JsonObject
+    memory: JsonObject
+    history: tuple[JsonObject, ...] = ()
+
+
+SPEC_OF_FLEET: Final = ("halt", "approvals")
+SPEC_OF_ROLLOUT: Final = tuple(_CLUSTER_SPEC.values())
+"""Members of spec that we write; every other one is a human's alone."""
+
+
+def fleet_part(memory: FleetMemory) -> Part:
+    """What the Fleet keeps."""
+    plain = _plain(memory)
+    waves = plain["waves"]
+    approvals = [
+        {"wave": name, "contents": wave["contents"]} for name, wave in waves.items() if wave["approved"]
+    ]
+    kept = {
+        "version": plain["version"],
+        "waves": {name: {k: v for k, v in w.items() if k != "approved"} for name, w in waves.items()},
+        "prune": plain["prune"],
+        "clock": plain["clock"],
+    }
+    history = tuple({**act, "why": act["why"][:LONGEST_WORDS]} for act in plain["acts"][-KEPT_HISTORY:])
+    return Part(_present({"halt": plain["halt"], "approvals": approvals}), _present(kept), history)
+
+
+def cluster_part(memory: ClusterMemory) -> Part:
+    """What a ClusterRollout keeps."""
+    plain = _plain(memory)
+    spec = {name: plain.pop(member) for member, name in _CLUSTER_SPEC.items()}
+    return Part(_present(spec), {"version": MEMORY_VERSION, **_present(plain)})
+
+
+def fleet_memory(
+    spec: Mapping[str, Any], status: Mapping[str, Any], clusters: Mapping[str, ClusterMemory]
+) -> FleetMemory:
+    """The memory of the fleet from its object and those of its clusters. Raises MemoryStoreError."""
+    kept = dict(status.get("memory") or {"version": MEMORY_VERSION})
+    _known_version(kept, "status.memory")
+    approved = {a["wave"]: a["contents"] for a in spec.get("approvals") or ()}
+    waves = dict(kept.get("waves") or {})
+    for name, contents in approved.items():
+        wave = waves.get(name) or {"contents": contents}
+        if wave.get("contents") == contents:
+            waves[name] = {**wave, "approved": True}
+    found: FleetMemory = _converted(
+        {
+            **kept,
+            "waves": waves,
+            "halt": spec.get("halt"),
+            "acts": list(status.get("history") or ()),
+        },
+        FleetMemory,
+        "spec.halt, spec.approvals, status.history or status.memory",
+    )
+    return replace(found, clusters=dict(sorted(clusters.items())))
+
+
+def cluster_memory(spec: Mapping[str, Any], status: Mapping[str, Any]) -> ClusterMemory:
+    """The memory of a cluster from its object; a backup that brought back no status leaves what spec holds. Raises
+    MemoryStoreError: unreadable memory is never an empty one.
+    """
+    kept = dict(status.get("memory") or {"version": MEMORY_VERSION})
+    _known_version(kept, "status.memory")
+    kept.pop("version")
+    said = {member: spec[name] for member, name in _CLUSTER_SPEC.items() if spec.get(name) is not None}
+    found: ClusterMemory = _converted(
+        {**kept, **said}, ClusterMemory, f"spec.{', spec.'.join(SPEC_OF_ROLLOUT)} or status.memory"
+    )
+    return found
+
+
+def _converted(plain: JsonObject, into: Any, where: str) -> Any:
+    try:
+        return msgspec.convert(plain, into)
+    except msgspec.ValidationError as error:
+        raise MemoryStoreError(
+            f"{where} cannot be understood: {error}", hint="restore the object from a backup"
+        ) from error
+
+
+def _known_version(kept: Mapping[str, Any], where: str) -> None:
+    version = kept.get("version")
+    if version != MEMORY_VERSION:
+        raise MemoryStoreError(
+            f"{where} has version {version!r}, this gitops-mc reads version {MEMORY_VERSION}",
+            hint="use the gitops-mc that wrote it, or a newer one",
+        )
+
+
+def _plain(value: FleetMemory | ClusterMemory) -> JsonObject:
+    plain: JsonObject = msgspec.to_builtins(value, order="deterministic")
+    return plain
+
+
+def _present(members: Mapping[str, Any]) -> JsonObject:
+    """Without what is empty: an object shows what is there."""
+    return {name: value for name, value in members.items() if value not in (None, [], {}, "", False)}

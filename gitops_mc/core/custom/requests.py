@@ -1,0 +1,146 @@
+"""What humans ask of the controller, once: annotations `gitops-mc.io/<verb>` on a Fleet or a ClusterRollout.
+
+The value is a reason in plain words, or, where the verb needs more, a YAML mapping: `{node: n1, for: 2h, reason: broken disk}`.
+A request is carried out once, and then taken off; whatever becomes of it is kept in the Fleet's history.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+import yaml
+
+from gitops_mc.core.model import JsonObject, annotations_of
+
+PREFIX: Final = "gitops-mc.io/"
+SOMEBODY: Final = "somebody with kubectl"
+"""Who asks where nobody is named; the API server's audit log knows."""
+_LONGEST: Final = 4_000
+
+
+class Verb(StrEnum):
+    """What can be asked for."""
+
+    APPROVE = "approve"
+    HOLD = "hold"
+    RELEASE = "release"
+    RETRY = "retry"
+    SKIP = "skip"
+    UNSKIP = "unskip"
+    EXCUSE = "excuse"
+    UNEXCUSE = "unexcuse"
+    ACCEPT = "accept"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    ABORT = "abort"
+    SYNC = "sync"
+    ROLLBACK = "rollback"
+    FORGET = "forget"
+    TAKEOVER = "takeover"
+    NOW = "now"
+    OVERRIDE_WINDOW = "override-window"
+
+
+class On(StrEnum):
+    """Which object carries a request."""
+
+    FLEET = "Fleet"
+    ROLLOUT = "ClusterRollout"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Where a verb may be asked for, and which members its mapping must and may have beside `reason` and `by`."""
+
+    on: tuple[On, ...]
+    needs: tuple[str, ...] = ()
+    may: tuple[str, ...] = ()
+
+
+_BOTH: Final = (On.FLEET, On.ROLLOUT)
+FORMS: Final[Mapping[Verb, Form]] = {
+    Verb.APPROVE: Form(_BOTH, may=("wave",)),
+    Verb.HOLD: Form((On.ROLLOUT,)),
+    Verb.RELEASE: Form(_BOTH),
+    Verb.RETRY: Form((On.ROLLOUT,)),
+    Verb.SKIP: Form((On.ROLLOUT,)),
+    Verb.UNSKIP: Form((On.ROLLOUT,)),
+    Verb.EXCUSE: Form((On.ROLLOUT,), needs=("node", "for")),
+    Verb.UNEXCUSE: Form((On.ROLLOUT,), needs=("node",)),
+    Verb.ACCEPT: Form((On.ROLLOUT,), needs=("id",)),
+    Verb.SUSPEND: Form((On.FLEET,)),
+    Verb.RESUME: Form((On.FLEET,)),
+    Verb.ABORT: Form((On.FLEET,), may=("letFinish",)),
+    Verb.SYNC: Form((On.FLEET,)),
+    Verb.ROLLBACK: Form(_BOTH),
+    Verb.FORGET: Form((On.ROLLOUT,)),
+    Verb.TAKEOVER: Form((On.FLEET,)),
+    Verb.NOW: Form((On.ROLLOUT,)),
+    Verb.OVERRIDE_WINDOW: Form(_BOTH),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One wish, understood. `annotation` is what has to be taken off with it, and its value then."""
+
+    verb: Verb
+    reason: str
+    by: str
+    annotation: str
+    value: str
+    members: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Misunderstood:
+    """One that says something else than a verb takes; it is taken off, and the reason is shown."""
+
+    annotation: str
+    value: str
+    reason: str
+
+
+def requests_on(body: JsonObject, on: On) -> tuple[Request | Misunderstood, ...]:
+    """Every request that an object carries, by verb. Annotations that are no verbs are somebody else's."""
+    verbs = {PREFIX + verb.value: verb for verb in Verb}
+    found = sorted((name, value) for name, value in annotations_of(body).items() if name in verbs)
+    return tuple(_read(verbs[name], name, value, on) for name, value in found)
+
+
+def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunderstood:
+    form = FORMS[verb]
+    if on not in form.on:
+        told = f"{verb.value} is asked for on a {' or a '.join(form.on)}, not on a {on.value}"
+        return Misunderstood(annotation, value, told)
+    members = _members(value)
+    if isinstance(members, str):
+        return Misunderstood(annotation, value, f"{verb.value}: {members}")
+    known = {*form.needs, *form.may, "reason", "by"}
+    problems = [f"{name} is not known here" for name in members if name not in known]
+    problems += [f"{name} is missing" for name in form.needs if not members.get(name)]
+    if problems:
+        example = ", ".join(f"{name}: ..." for name in (*form.needs, *form.may, "reason"))
+        return Misunderstood(annotation, value, f"{verb.value}: {'; '.join(problems)}; write {{{example}}}")
+    said = dict(members)
+    reason, by = said.pop("reason", ""), said.pop("by", "") or SOMEBODY
+    return Request(verb, reason, by, annotation, value, said)
+
+
+def _members(value: str) -> Mapping[str, str] | str:
+    """The members of a mapping; a value that is none is the reason. A string tells what is wrong."""
+    text = value.strip()
+    if len(text) > _LONGEST:
+        return f"its value has {len(text)} characters, at most {_LONGEST} are read"
+    if not text.startswith("{"):
+        return {"reason": text}
+    try:
+        found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes strings, lists and maps alone
+    except yaml.YAMLError:
+        return "its value is no YAML mapping"
+    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+        return "its value is no mapping of words"
+    return {str(name): text for name, text in found.items()}
