@@ -28,6 +28,7 @@ _STOPPED = (
     Standing.UNPUBLISHED,
     Standing.UNREGISTERED,
     Standing.SKIPPED,
+    Standing.HELD,
     Standing.IN_FLIGHT,
 )
 

@@ -30,6 +30,7 @@ STANDING_TONES = {
     Standing.UNPUBLISHED: Tone.WARN,
     Standing.APPROVAL: Tone.WARN,
     Standing.SKIPPED: Tone.WARN,
+    Standing.HELD: Tone.WARN,
 }
 WAVE_TONES = {WaveState.DONE: Tone.GOOD, WaveState.NEEDS_APPROVAL: Tone.WARN, WaveState.CLOSED: Tone.DIM}
 NO_NEWS = (Standing.NOT_KNOWN, Standing.READY)

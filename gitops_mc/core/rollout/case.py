@@ -16,6 +16,7 @@ from gitops_mc.core.rollout.gating import GateBook, Looking, judge_gates, order_
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Act, Next
+from gitops_mc.core.rollout.windows import Rule, WindowClosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,19 @@ class WriteFault:
     key: ResourceKey
     reason: str
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a human has ordered and not taken back, as it is told, and what ends it."""
+
+    told: str
+    lift: str
+    """What somebody has to do so that it goes on."""
+    all_writes: bool
+    """Nothing at all is written; else no step is begun, and one that is begun is ended."""
+    counting: Counting
+    """Whether the clocks of what we have rolled run on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +56,16 @@ class Case:
     prune: Prune
     now: datetime
     counting: Counting = Counting.RUNNING
+    """Whether time counts for gates."""
+    dark: Counting = Counting.RUNNING
+    """Whether time counts for a cluster that does not answer."""
     approved: frozenset[str] = frozenset()
     """Clusters whose first contact a human has approved, and nothing but this content of them."""
     impatient: frozenset[str] = frozenset()
     """Clusters where newer content need not wait until a healthy rolling has settled."""
     fault: WriteFault | None = None
+    windows: tuple[Rule, ...] = ()
+    """The windows that concern this cluster; none where a human has overridden them."""
 
     @property
     def name(self) -> str:
@@ -69,6 +88,8 @@ class Admission:
     """A step of a content that cannot be had any more stands open: this one takes over, to end it."""
     failure: Failure | None = None
     """It has failed before anything was written: never published."""
+    window: WindowClosed | None = None
+    """Nothing else keeps it from starting, but it may not start now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +106,12 @@ class Assessment:
     gates: GateBook | None = None
     next: Next | None = None
     admission: Admission | None = None
+    order: Order | None = None
+    """A standing order that keeps it from going on."""
     closed: tuple[str, ...] = ()
     """Managed pools whose gate is not open; what a soak watches."""
+    window: WindowClosed | None = None
+    """Why the step that is next may not begin now, where one begins."""
     undone: str = ""
     """What the content wrote and somebody has changed or deleted by hand since, with what to do; healthy or not, the
     cluster says nothing about the content then. Empty where nothing is."""

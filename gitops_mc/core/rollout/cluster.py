@@ -109,7 +109,7 @@ def _dark_clock(case: Case) -> ClusterMemory:
     memory = case.memory
     if case.live.dark is None:
         return memory if memory.dark_since is None else replace(memory, dark_since=None)
-    if memory.dark_since is None or case.counting is Counting.STOPPED:
+    if memory.dark_since is None or case.dark is Counting.STOPPED:
         return replace(memory, dark_since=case.now)
     return memory
 

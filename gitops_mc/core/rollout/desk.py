@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import title_of
-from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.rollout.case import Admission, Assessment
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
@@ -35,7 +35,8 @@ class Desk:
             return
         halted = self.memory.halt is not None and not a.memory.repairing
         superseded = a.admission is not None and a.admission.standing is not Standing.FAILED
-        if a.next.begins and (halted or superseded):
+        held = name in self.on.acts.held
+        if a.next.begins and (halted or superseded or held or a.window is not None):
             return
         self._send(name, a.next, a.desired)
 
@@ -44,6 +45,10 @@ class Desk:
         a = self.found[name]
         arriving = a.admission
         if name in self.moves or arriving is None or arriving.standing is not Standing.READY or a.mid_step:
+            return
+        if name in self.on.acts.held and not self._begins_nothing(arriving):
+            return
+        if arriving.window is not None:
             return
         urgent = arriving.ends_step or (arriving.repair and a.memory.failure is not None)
         if not urgent and (view.state is not WaveState.OPEN or self.memory.halt is not None):
@@ -69,6 +74,10 @@ class Desk:
                 ),
             )
 
+    def _begins_nothing(self, arriving: Admission) -> bool:
+        """Whether a held cluster may be admitted all the same: its open step is ended, or nothing is to be written."""
+        return arriving.ends_step or isinstance(arriving.next, Finished)
+
     def _place(self, name: str, view: WaveView) -> bool:
         flying = [n for n, a in self.found.items() if n != name and self._holds_place(a)]
         if starts_alone(name):
@@ -84,7 +93,7 @@ class Desk:
         """In flight: admitted and not out again, unless a tolerated failure or darkness has freed its place, or it is
         settled at a step's border and waits for its wave with newer content.
         """
-        if not a.in_rollout or a.standing in {Standing.SKIPPED, Standing.READY}:
+        if not a.in_rollout or a.standing in {Standing.SKIPPED, Standing.READY, Standing.HELD}:
             return False
         if a.standing is Standing.FAILED:
             return a.memory.begun and self.budget.too_many_failures

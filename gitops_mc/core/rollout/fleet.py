@@ -27,10 +27,12 @@ from gitops_mc.core.rollout.memory import (
 )
 from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Finished
+from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_still, under_orders
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
+from gitops_mc.core.rollout.windows import Rule, concerning
 
 UNWATCHED = timedelta(minutes=2)
 """After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
@@ -41,14 +43,18 @@ def next_moves(
 ) -> tuple[Decision, FleetMemory]:
     """One pass."""
     another_pass()
+    before = memory.clock
     memory = prune_limits(_after_gap(memory, now), fleet)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
+    counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
+    memory = steps_stand_still(memory, counting, before, now, UNWATCHED)
     found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
     for name, assessment in found.items():
         if name not in observed.busy:
             memory = memory.with_cluster(name, assessment.memory)
     memory, found = early_failures(memory, found, fleet)
     memory, found = _passes(memory, found, on)
+    found = under_orders(found, acts)
     budget = budget_of(fleet, found, memory)
     memory = with_halt(memory, found, budget, now)
     memory, views = _waves(on, memory, found, budget)
@@ -68,7 +74,7 @@ def next_moves(
     moves = tuple(desk.moves[name] for name in sorted(desk.moves))
     decision = Decision(
         moves=moves,
-        outlook=outlook(moves, shown, views, desk.memory, on.fault),
+        outlook=outlook(moves, shown, views, desk.memory, on),
         clusters=shown,
         waves=views,
         attention=_attention(desk.found, views, moves),
@@ -162,6 +168,12 @@ def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, As
     return {**found, **homeless}
 
 
+def _counting(on: Pass, cluster: str) -> Counting:
+    order = order_of(on.acts, cluster)
+    stopped = on.fault or (order is not None and order.counting is Counting.STOPPED)
+    return Counting.STOPPED if stopped else Counting.RUNNING
+
+
 def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessment:
     case = Case(
         newest=cluster,
@@ -172,15 +184,28 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         policy=on.fleet.policy,
         prune=prune_in_force(memory),
         now=on.now,
-        counting=Counting.STOPPED if on.fault else Counting.RUNNING,
+        counting=_counting(on, cluster.name),
+        dark=Counting.STOPPED if on.fault else Counting.RUNNING,
         approved=on.acts.approved,
         impatient=on.acts.impatient,
         fault=on.observed.faults.get(cluster.name),
+        windows=_windows(cluster, on),
     )
     try:
-        return assess(case)
+        found = assess(case)
+        if found.window is not None and (case.memory.failure is None or case.memory.repairing):
+            return assess(replace(case, counting=Counting.STOPPED))  # its clocks do not run meanwhile
+        return found
     except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, it must not stop the others
         return Assessment(cluster.name, Standing.BLOCKED, not_understood(error), case.memory, cluster)
+
+
+def _windows(cluster: DesiredCluster, on: Pass) -> tuple[Rule, ...]:
+    policy = on.fleet.policy
+    if cluster.name in on.acts.overriding:
+        return ()
+    labels = cluster.labels or policy.cluster_labels.get(cluster.name, {})
+    return concerning(policy.windows, cluster.name, labels)
 
 
 # ------------------------------------------------------------------------------------------------ failures, passes
@@ -218,7 +243,8 @@ def _waves(
     clusters = {c.name: c for c in on.fleet.clusters}
     ordered, _ = lines(on.fleet.policy, on.fleet.clusters)
     views: list[WaveView] = []
-    closed = on.fault
+    order = fleet_order(on.acts)
+    closed = on.fault or ("" if order is None else order.told)
     for position, line in enumerate(ordered):
         wave_memory = remembered(line, clusters, memory.waves.get(line.wave.name))
         if line.wave.name in on.acts.approved:

@@ -19,11 +19,21 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
     """What has to be done by somebody, as commands; empty where time may still bring it further."""
     match a.standing:
         case Standing.IN_FLIGHT:
-            return _in_flight(a, memory)
+            return _ordered(a) or _in_flight(a, memory)
+        case Standing.HELD:
+            return "" if a.order is None else a.order.lift
         case Standing.PASSED:
             return _undone(a) or "; ".join(_pools(a)) or _gone(a)
         case _:
             return ""
+
+
+def _ordered(a: Assessment) -> str:
+    """What ends the order that keeps it from what it would do next."""
+    if a.order is None:
+        return ""
+    begins = isinstance(a.next, Act) and a.next.begins
+    return a.order.lift if a.order.all_writes or begins else ""
 
 
 _NAMED = 3

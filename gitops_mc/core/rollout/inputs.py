@@ -24,14 +24,43 @@ class Fleet:
 
 
 @dataclass(frozen=True, slots=True)
+class Abort:
+    """No step begins, none is ended, and what we roll is stopped: its pools are paused and marked until this is taken back."""
+
+    reason: str
+    by: str = ""
+    let_finish: bool = False
+    """What rolls may roll to its end: no pool is paused."""
+
+
+@dataclass(frozen=True, slots=True)
 class Acts:
-    """What a human has said for this run."""
+    """What a human has said for this run. Suspensions, holds and aborts stand: they are given again on every pass, and are
+    over when they are given no more.
+    """
 
     approved: frozenset[str] = frozenset()
     """Waves, and clusters met for the first time."""
     impatient: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
     """Write for these clusters only; None: for all. It opens no wave earlier."""
+    overriding: Mapping[str, str] = field(default_factory=dict)
+    """Clusters whose change windows and freezes do not count, with who says so and why."""
+    suspended: str = ""
+    """Why nothing is written for anybody, not even to close a bracket, with who says so (`mei: storage is being moved`);
+    empty: it is not suspended."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """By cluster: why no step begins there, with who says so. What is begun is ended."""
+    aborted: Abort | None = None
+    """For the whole fleet."""
+    aborted_clusters: Mapping[str, Abort] = field(default_factory=dict)
+
+    def abort(self, cluster: str) -> Abort | None:
+        """The abort that stands for a cluster; of two the one that stops more."""
+        own = self.aborted_clusters.get(cluster)
+        if own is None or self.aborted is None:
+            return own or self.aborted
+        return own if self.aborted.let_finish else self.aborted
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +88,12 @@ class Pass:
 
     def may_write(self, cluster: str) -> bool:
         """Whether a move for this cluster may be decided on now."""
-        if self.fault or cluster in self.observed.busy:
+        if self.fault or self.acts.suspended or self.acts.abort(cluster) is not None:
+            return False
+        return self.may_stop(cluster)
+
+    def may_stop(self, cluster: str) -> bool:
+        """Whether its pools may be paused because of an abort: nothing but a job that has not come back is in the way."""
+        if cluster in self.observed.busy:
             return False
         return self.acts.only is None or cluster in self.acts.only

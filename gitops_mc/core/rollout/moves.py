@@ -10,6 +10,7 @@ from typing import TypeAlias
 from gitops_mc.core.diff import Change
 from gitops_mc.core.model import Content, JsonObject, Verdict
 from gitops_mc.core.plan import ClusterPlan
+from gitops_mc.core.rollout.windows import WindowClosed
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,8 @@ class Standing(StrEnum):
     SKIPPED = "skipped"
     APPROVAL = "needs approval"
     """First contact with a plan that changes what somebody set."""
+    HELD = "held"
+    """Could start, or is in no state to; a human's order keeps it from beginning anything. It is waited for."""
     READY = "ready"
     """Could start; waits for its wave or a place in it."""
     NOT_KNOWN = "not known"
@@ -124,6 +127,8 @@ class ClusterView:
     """It has failed, and nothing of it fails at this moment: time may open it after all."""
     hands: str = ""
     """What somebody has to do before this cluster goes any further; empty where time may do."""
+    window: WindowClosed | None = None
+    """What it would begin next waits for its change window; nothing else of its own keeps it."""
 
 
 class WaveState(StrEnum):

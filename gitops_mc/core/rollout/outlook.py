@@ -10,6 +10,7 @@ from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.failures import any_failed
 from gitops_mc.core.rollout.hands import hands
+from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.memory import FailureCause, FleetMemory, Halt
 from gitops_mc.core.rollout.moves import (
     FINAL,
@@ -26,6 +27,7 @@ from gitops_mc.core.rollout.moves import (
     said,
 )
 from gitops_mc.core.rollout.next_step import Act, Await
+from gitops_mc.core.rollout.orders import fleet_order
 
 _MOVING = (Standing.IN_FLIGHT, Standing.NOT_KNOWN, Standing.UNPUBLISHED)
 _ACTS = {
@@ -102,13 +104,16 @@ def outlook(
     clusters: Sequence[ClusterView],
     waves: Sequence[WaveView],
     memory: FleetMemory,
-    fault: str,
+    on: Pass,
 ) -> Outlook:
     """What becomes of it: DONE and HALTED are ends; HOLD needs a human; WAIT needs only time."""
-    if fault:
-        return Wait(f"fleet fault: {fault}")
+    if on.fault:
+        return Wait(f"fleet fault: {on.fault}")
     if moves:
         return Wait("writing")
+    order = fleet_order(on.acts)
+    if order is not None and any(c.standing not in FINAL for c in clusters):
+        return Hold((order.told, *(f"{c.cluster}: {c.reason}" for c in clusters if c.begun)), (order.lift,))
     if moving := [c for c in clusters if _moves_on(c)]:
         return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]))
     if memory.halt is not None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gitops_mc.core.diff.comparison import ORDER
-from gitops_mc.core.gates.readings import Unsettled
+from gitops_mc.core.gates import Counting, Paused, Unsettled
 from gitops_mc.core.model import FLEET_LABEL, DesiredCluster
 from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan, title_of
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
@@ -25,6 +25,7 @@ from gitops_mc.core.rollout.next_step import (
     marked_pools,
     next_step,
 )
+from gitops_mc.core.rollout.timing import window_for
 from gitops_mc.core.rollout.repairs import repairable
 
 _LABEL = "metadata.labels."
@@ -54,9 +55,10 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = replace(memory, failure=failure)
     looked = replace(looked, memory=memory, next=_following(case, looked, managed))
+    looked = replace(looked, window=window_for(case, plan, looked.next))
     if memory.failure is None or memory.repairing:
         return replace(looked, reason=_on_the_way(looked, gates))
-    return _failed(looked, gates, failure)
+    return _failed(case, looked, gates, failure)
 
 
 def _following(case: Case, looked: Assessment, managed: tuple[str, ...]) -> Next:
@@ -75,6 +77,8 @@ def _on_the_way(looked: Assessment, gates: GateBook) -> str:
     match looked.next:
         case Await(reason=reason):
             return _with_hands(reason, gates, looked.memory)
+        case Act(step=step) if looked.window is not None:
+            return f"{looked.window.reason}; next: {title_of(step.id)}"
         case Act(step=step):
             return f"next: {title_of(step.id)}"
         case Finished(reason=reason):
@@ -83,19 +87,25 @@ def _on_the_way(looked: Assessment, gates: GateBook) -> str:
             return ""
 
 
-def _failed(looked: Assessment, gates: GateBook, failure: Failure | None) -> Assessment:
+def _failed(case: Case, looked: Assessment, gates: GateBook, failure: Failure | None) -> Assessment:
     """Where a failure is held: it is over if nothing fails any more; else only a step that is begun is ended. One that the
     server refuses to let us end stays as it is, its pools paused, until newer content or a human: trying again cannot help.
     """
     memory, held = looked.memory, looked.memory.failure
     assert held is not None
-    if failure is None and held.cause is not FailureCause.REFUSED and not any_failed(gates):
+    if failure is None and held.cause is not FailureCause.REFUSED and _opened_after_all(case, gates):
         return replace(looked, memory=replace(memory, failure=None), reason="opened after all")
     stuck = held.cause is FailureCause.REFUSED
     ending = looked.next if looked.mid_step and not stuck else None
     never_published = any(f"module:{m}" in held.subjects for m in gates.unpublished)
     standing = Standing.FAILED if memory.begun or never_published else Standing.BLOCKED
-    return replace(looked, standing=standing, reason=held.reason, next=ending)
+    return replace(looked, standing=standing, reason=held.reason, next=ending, window=None)
+
+
+def _opened_after_all(case: Case, gates: GateBook) -> bool:
+    """Whether nothing fails any more; that a pool is paused, or its clocks are stopped, is no better state of it."""
+    still = any(isinstance(r, Unsettled) and r.paused is Paused.BY_ANOTHER for r in gates.readings.values())
+    return case.counting is Counting.RUNNING and not still and not any_failed(gates)
 
 
 def _held(plan: ClusterPlan, paused: Iterable[str]) -> Await | None:

@@ -1,0 +1,189 @@
+"""What a human orders stands until he takes it back: suspended, held, aborted; each judged on the servers' own logs."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitops_mc.app.looks import Pace
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.moves import Done, Hold, Standing
+from gitops_mc.sandbox.faults import FaultId
+from gitops_mc.sandbox.fleet import simple_fleet
+from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config
+
+ONE_WAVE = """\
+apiVersion: gitops-mc.io/v1alpha1
+kind: FleetConfig
+metadata: {name: test}
+spec:
+  rollout:
+    waves: [{name: all, clusters: {}, maxConcurrent: 10}]
+"""
+
+
+def repository(text: str, fleet: str = FLEET, *, both: bool = False) -> dict[str, str]:
+    """A config that reboots the workers of three clusters; `both`: and a second one, so that it takes a bracket."""
+    files = {
+        f"clusters/edge-{n}/app.yaml": machine_config(
+            "50-worker-app", files={"/etc/app.conf": f"{text}\n"}, app_service=f"{UNIT}# {text}\n"
+        )
+        for n in (1, 2, 3)
+    }
+    more = machine_config("60-worker-more", files={"/etc/more.conf": f"{text}\n"})
+    second = {f"clusters/edge-{n}/more.yaml": more for n in (1, 2, 3)} if both else {}
+    return {"fleet.yaml": fleet, **files, **second}
+
+
+def rolled(fleet: str = FLEET, workers: int = 3, *, both: bool = False) -> RolloutWorld:
+    """A world that stands at the first content, with the second one in Git."""
+    world = RolloutWorld(
+        spec=simple_fleet("edge-1", "edge-2", "edge-3", workers=workers),
+        files=repository("one", fleet, both=both),
+        pace=Pace(every=timedelta(seconds=5)),
+    )
+    assert isinstance(world.run(), Done)
+    world.files.update(repository("two", fleet, both=both))
+    return world
+
+
+def pool(world: RolloutWorld, cluster: str, name: str = "worker") -> JsonObject:
+    found = world.fleet.person(cluster).get("machineconfigpools", name)
+    assert found is not None
+    return found
+
+
+def paused(world: RolloutWorld, cluster: str, name: str = "worker") -> bool:
+    return bool(pool(world, cluster, name)["spec"].get("paused"))
+
+
+def spec(world: RolloutWorld, config: str) -> JsonObject:
+    found = world.fleet.person("edge-1").get("machineconfigs", config)
+    assert found is not None
+    return dict(found["spec"])
+
+
+def one_node_done(world: RolloutWorld, cluster: str) -> bool:
+    return sum(world.reboots(cluster).values()) % 3 == 1
+
+
+def count_all(world: RolloutWorld) -> dict[str, int]:
+    return {name: len(world.writes(name)) for name in world.fleet.servers}
+
+
+def rests(world: RolloutWorld, acts: Acts, hours: float) -> None:
+    """A process looks on for a time, whatever it says."""
+    end = world.clock.now() + timedelta(hours=hours)
+    for look in world.executor().rollout(world.git(), acts):
+        world.looks.append(look)
+        if world.clock.now() >= end:
+            return
+
+
+# ------------------------------------------------------------------------------------------------------- suspended
+
+SUSPENDED = Acts(suspended="mei: storage is being moved")
+
+
+def test_suspended_in_mid_step_nothing_is_written_and_it_goes_on_where_it_was() -> None:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    before = count_all(world)
+    rests(world, SUSPENDED, hours=4)
+    assert count_all(world) == before
+    assert sum(world.reboots("edge-1").values()) % 3 == 0, "nodes that were sent go on by themselves"
+    assert world.cluster_memory("edge-1").failure is None
+    assert isinstance(world.last.decision.outlook, Hold)
+    assert "suspended (mei: storage is being moved)" in world.last.decision.outlook.reasons[0]
+    assert world.last.decision.outlook.acts == ("resume the rollout",)
+    assert world.standing("edge-2") is Standing.HELD
+    assert "mei" in world.view("edge-2").reason
+    assert isinstance(world.run(), Done)
+
+
+def test_suspended_with_an_open_bracket_it_stays_open_however_long_and_is_closed_on_resume() -> None:
+    world = rolled(both=True)
+    world.run(until=lambda look: paused(world, "edge-1"))
+    before = count_all(world)
+    rests(world, SUSPENDED, hours=4)
+    assert count_all(world) == before
+    assert paused(world, "edge-1")
+    assert world.cluster_memory("edge-1").failure is None, "four hours are more than a stall"
+    assert isinstance(world.run(), Done)
+    assert not paused(world, "edge-1")
+
+
+def test_a_node_that_stands_still_while_suspended_does_not_stall() -> None:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    stuck = next(
+        n for n in world.fleet.nodes("edge-1") if "-w" in n and world.reboots("edge-1").get(n, 0) != 2
+    )
+    world.fleet.person("edge-1").cordon(stuck)
+    rests(world, SUSPENDED, hours=4)
+    assert world.cluster_memory("edge-1").failure is None
+    world.fleet.person("edge-1").uncordon(stuck)
+    assert isinstance(world.run(), Done)
+
+
+def test_what_failed_before_stays_failed_while_suspended() -> None:
+    world = RolloutWorld(files=repository("one"))
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Done)
+    world.files.update(repository("BROKEN"))
+    world.run()
+    assert world.standing("edge-1") is Standing.FAILED
+    rests(world, SUSPENDED, hours=0.5)
+    assert world.cluster_memory("edge-1").failure is not None
+    assert world.standing("edge-1") is Standing.FAILED
+
+
+# ------------------------------------------------------------------------------------------------------------ held
+
+HELD = Acts(held={"edge-2": "tom: its disks are being replaced"})
+
+
+def test_a_held_cluster_is_left_alone_among_others_and_waited_for() -> None:
+    world = rolled(ONE_WAVE)
+    before = len(world.writes("edge-2"))
+    outlook = world.run(HELD)
+    assert isinstance(outlook, Hold), outlook
+    assert len(world.writes("edge-2")) == before
+    assert world.standing("edge-1") is world.standing("edge-3") is Standing.PASSED
+    assert world.standing("edge-2") is Standing.HELD
+    assert "edge-2 is held (tom: its disks are being replaced)" in world.view("edge-2").reason
+    assert outlook.acts == ("take the hold of edge-2 back",)
+    assert isinstance(world.run(), Done)
+
+
+def test_a_held_cluster_that_is_sick_is_waited_for_and_counts_against_no_limit() -> None:
+    world = rolled(ONE_WAVE)
+    world.fleet.person("edge-2").pause("worker")
+    world.clock.wait_for(60)
+    world.run(HELD)
+    assert world.standing("edge-2") is Standing.HELD
+
+
+def test_a_cluster_held_in_mid_step_ends_the_step_and_begins_no_other() -> None:
+    def both(text: str) -> dict[str, str]:
+        roles = {
+            f"clusters/edge-1/{role}{n}.yaml": machine_config(
+                f"5{n}-{role}-app", role, files={f"/etc/app{n}.conf": f"{text}\n"}
+            )
+            for role in ("worker", "master")
+            for n in (1, 2)
+        }
+        return {"fleet.yaml": FLEET, **roles}
+
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files=both("one"))
+    assert isinstance(world.run(), Done)
+    world.files.update(both("two"))
+    old_worker, old_master = (spec(world, f"51-{role}-app") for role in ("worker", "master"))
+    world.run(until=lambda _: paused(world, "edge-1"))
+    acts = Acts(held={"edge-1": "tom"})
+    outlook = world.run(acts)
+    assert isinstance(outlook, Hold), outlook
+    assert not paused(world, "edge-1"), "the bracket was closed"
+    assert spec(world, "51-worker-app") != old_worker
+    assert spec(world, "51-master-app") == old_master, "the next step was not begun"
+    assert isinstance(world.run(), Done)
