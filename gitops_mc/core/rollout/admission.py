@@ -18,6 +18,7 @@ from gitops_mc.core.rollout.memory import Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Position, marked_pools, next_step
 from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
+from gitops_mc.core.rollout.timing import in_window
 
 
 def admission(case: Case, current: Assessment | None) -> Admission:
@@ -51,7 +52,7 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     if shut:
         return replace(could, standing=shut[0], reason=shut[1])
     position = Position(newest, case.live, plan, gates, managed, exempt)
-    return replace(could, next=next_step(position))
+    return in_window(case, replace(could, next=next_step(position)))
 
 
 def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | None:

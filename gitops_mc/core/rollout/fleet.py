@@ -32,7 +32,6 @@ from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
-from gitops_mc.core.rollout.windows import Rule, concerning
 
 UNWATCHED = timedelta(minutes=2)
 """After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
@@ -189,23 +188,12 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         approved=on.acts.approved,
         impatient=on.acts.impatient,
         fault=on.observed.faults.get(cluster.name),
-        windows=_windows(cluster, on),
+        windows=on.windows(cluster),
     )
     try:
-        found = assess(case)
-        if found.window is not None and (case.memory.failure is None or case.memory.repairing):
-            return assess(replace(case, counting=Counting.STOPPED))  # its clocks do not run meanwhile
-        return found
+        return assess(case)
     except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, it must not stop the others
         return Assessment(cluster.name, Standing.BLOCKED, not_understood(error), case.memory, cluster)
-
-
-def _windows(cluster: DesiredCluster, on: Pass) -> tuple[Rule, ...]:
-    policy = on.fleet.policy
-    if cluster.name in on.acts.overriding:
-        return ()
-    labels = cluster.labels or policy.cluster_labels.get(cluster.name, {})
-    return concerning(policy.windows, cluster.name, labels)
 
 
 # ------------------------------------------------------------------------------------------------ failures, passes

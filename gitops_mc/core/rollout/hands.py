@@ -11,6 +11,8 @@ from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
 from gitops_mc.core.rollout.progress import matters
+from gitops_mc.core.rollout.timing import override
+from gitops_mc.core.rollout.windows import Shut
 
 _KEEPS_OUT = (Standing.BLOCKED, Standing.APPROVAL)
 
@@ -77,13 +79,19 @@ def _in_flight(a: Assessment, memory: FleetMemory) -> str:
         case Act() if a.next.begins:
             if memory.halt is not None and not a.memory.repairing:
                 return f"the rollout is halted: gitops-mc release {a.name}"
-            return _kept_out(a)
+            return _kept_out(a) or _fits_no_window(a)
         case Await() if a.next.step == REFUSED and (a.admission is None or _kept_out(a)):
             return _kept_out(a) or f"mend it, push newer content, or: gitops-mc skip {a.name}"
         case Await():
             return "" if _comes_by_itself(a) else "; ".join(_pools(a))
         case _:
             return ""
+
+
+def _fits_no_window(a: Assessment) -> str:
+    if a.window is None or a.window.shut is not Shut.NEVER:
+        return ""
+    return f"lengthen its window in fleet.yaml, or: {override(a.name)}"
 
 
 def _kept_out(a: Assessment) -> str:

@@ -10,6 +10,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster
 from gitops_mc.core.policy import FleetPolicy
 from gitops_mc.core.rollout.case import WriteFault
+from gitops_mc.core.rollout.windows import Rule, concerning
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,11 @@ class Fleet:
     commit: Commit
     contents: Mapping[str, Mapping[Content, DesiredCluster]] = field(default_factory=dict)
     """By cluster: earlier contents that could be fetched again. The newest need not be among them."""
+
+    def windows(self, cluster: DesiredCluster) -> tuple[Rule, ...]:
+        """The change windows and freezes that concern a cluster."""
+        labels = cluster.labels or self.policy.cluster_labels.get(cluster.name, {})
+        return concerning(self.policy.windows, cluster.name, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +97,10 @@ class Pass:
         if self.fault or self.acts.suspended or self.acts.abort(cluster) is not None:
             return False
         return self.may_stop(cluster)
+
+    def windows(self, cluster: DesiredCluster) -> tuple[Rule, ...]:
+        """The change windows and freezes that count for a cluster now."""
+        return () if cluster.name in self.acts.overriding else self.fleet.windows(cluster)
 
     def may_stop(self, cluster: str) -> bool:
         """Whether its pools may be paused because of an abort: nothing but a job that has not come back is in the way."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 
 from gitops_mc.core.gates import Paused, Unsettled
 from gitops_mc.core.model import count
@@ -28,6 +29,7 @@ from gitops_mc.core.rollout.moves import (
 )
 from gitops_mc.core.rollout.next_step import Act, Await
 from gitops_mc.core.rollout.orders import fleet_order
+from gitops_mc.core.rollout.windows import WindowClosed
 
 _MOVING = (Standing.IN_FLIGHT, Standing.NOT_KNOWN, Standing.UNPUBLISHED)
 _ACTS = {
@@ -45,6 +47,8 @@ def view_of(a: Assessment, wave: str, busy: Collection[str], memory: FleetMemory
     arriving = a.admission
     if arriving is not None and a.in_rollout and a.standing is Standing.IN_FLIGHT:
         reason = f"{reason}; newer content: {arriving.reason}"
+    elif arriving is not None and arriving.window is not None and a.standing is Standing.FAILED:
+        reason = f"{reason}; newer content repairs it: {arriving.reason}"
     step = ""
     if isinstance(a.next, Act):
         step = a.next.step.id
@@ -62,7 +66,15 @@ def view_of(a: Assessment, wave: str, busy: Collection[str], memory: FleetMemory
         begun=a.memory.begun,
         recovering=_recovers(a),
         hands=hands(a, memory),
+        window=_window(a),
     )
+
+
+def _window(a: Assessment) -> WindowClosed | None:
+    """What keeps it from what it would begin next, be that newer content or the next step of the one it has."""
+    if a.admission is not None and a.admission.standing is not Standing.FAILED:
+        return a.admission.window
+    return a.window
 
 
 def _recovers(a: Assessment) -> bool:
@@ -115,13 +127,16 @@ def outlook(
     if order is not None and any(c.standing not in FINAL for c in clusters):
         return Hold((order.told, *(f"{c.cluster}: {c.reason}" for c in clusters if c.begun)), (order.lift,))
     if moving := [c for c in clusters if _moves_on(c)]:
-        return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]))
+        return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]), _opens_at(moving))
     if memory.halt is not None:
         return Halted(_halt_reason(memory.halt, memory))
     shaky = _in_the_way(clusters, waves)
     soaking = [w for w in waves if w.state is WaveState.SOAKING]
     if soaking and not shaky:
         return Wait(f"wave {soaking[0].wave} is soaking: {soaking[0].reason}")
+    opened = {n for w in waves if w.state is WaveState.OPEN for n in w.members}
+    if nights := [c for c in clusters if c.standing is Standing.READY and c.window and c.cluster in opened]:
+        return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in nights[:3]), _opens_at(nights))
     rest = [c for c in clusters if c.standing not in FINAL or (c.standing is Standing.GONE and c.step)]
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
     if not rest and not soaking:
@@ -154,7 +169,14 @@ def _drifted(clusters: Sequence[ClusterView]) -> str:
 
 def _moves_on(c: ClusterView) -> bool:
     """Whether time alone may change something about it."""
-    return (c.standing in _MOVING and not c.hands) or c.recovering
+    repaired = c.standing is Standing.FAILED and c.window is not None and c.window.opens_at is not None
+    return (c.standing in _MOVING and not c.hands) or c.recovering or repaired
+
+
+def _opens_at(waiting: Sequence[ClusterView]) -> datetime | None:
+    """The first moment at which one of them may go on, where all of them wait for their windows."""
+    times = [c.window.opens_at for c in waiting if c.window is not None and c.window.opens_at is not None]
+    return min(times) if times and len(times) == len(waiting) else None
 
 
 def _in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> list[ClusterView]:

@@ -25,8 +25,8 @@ from gitops_mc.core.rollout.next_step import (
     marked_pools,
     next_step,
 )
-from gitops_mc.core.rollout.timing import window_for
 from gitops_mc.core.rollout.repairs import repairable
+from gitops_mc.core.rollout.timing import window_for
 
 _LABEL = "metadata.labels."
 

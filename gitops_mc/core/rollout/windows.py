@@ -41,6 +41,8 @@ class Shut(StrEnum):
     """It may at `opens_at`."""
     NEVER = "never"
     """It fits no window that comes."""
+    NOT_KNOWN = "not known"
+    """How long it takes is not known, and the window has an end."""
 
 
 @dataclass(frozen=True, slots=True)
