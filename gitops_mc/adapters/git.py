@@ -51,6 +51,8 @@ class GitSource:
 
     path: str
     revision: str | None = None
+    folder: str = ""
+    """What is read of a bare repository; empty: all of it."""
     _repository: Any = field(default=None, repr=False)
 
     def tree(self, revision: str | None = None) -> Tree:
@@ -77,9 +79,7 @@ class GitSource:
     def _root(self, repository: Any, commit: Any) -> Any:
         """The tree of the folder that is the root of what is read."""
         tree = commit.tree
-        if repository.workdir is None:
-            return tree
-        relative = os.path.relpath(os.path.realpath(self.path), os.path.realpath(repository.workdir))
+        relative = self._relative(repository)
         if relative == "." or relative.startswith(".."):
             return tree
         try:
@@ -92,6 +92,12 @@ class GitSource:
                 hint="was it renamed? Name the folder that holds clusters/ at that commit",
             )
         return found
+
+    def _relative(self, repository: Any) -> str:
+        """That folder, seen from the root of the repository."""
+        if repository.workdir is None:
+            return self.folder.strip("/") or "."
+        return os.path.relpath(os.path.realpath(self.path), os.path.realpath(repository.workdir))
 
     def _read(self, entry: TreeEntry) -> bytes:
         repository = self._open()

@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import Commit, JsonObject
 
 T = TypeVar("T")
 
@@ -109,6 +109,53 @@ class Source(Protocol):
     def tree(self, revision: str | None = None) -> Tree:
         """The tree at a revision (branch, tag or commit; None: the one this source follows). Raises SourceError
         when the repository, the revision or an object is missing: that is never an empty tree.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """A source was asked, and the commit it stands at is the one to follow; `tree` of the source gives it."""
+
+    commit: Commit
+    ref: str
+    """The full name of what is followed; for the default branch the one that the server calls so."""
+    at: datetime
+    """When it was committed, as its author's machine said."""
+    subject: str
+    """The first line of its message."""
+    signer: str = ""
+    """Who signed it; empty where no signature is asked for."""
+    rewritten: bool = False
+    """The commit before does not lead to this one: history was rewritten (a forced push, a tag that was moved)."""
+    gone: frozenset[Commit] = frozenset()
+    """Wanted commits that the server no longer gives out, and that are not here either."""
+    renewed: bool = False
+    """What was kept here was damaged, and has been fetched anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotAccepted:
+    """A source was asked, and the commit it stands at is not to be used. The one before stays."""
+
+    commit: Commit
+    ref: str
+    reason: str
+    hint: str
+    standing: Commit | None
+    """The newest commit that was accepted; None: there has been none yet."""
+    gone: frozenset[Commit] = frozenset()
+    """As in `Polled`."""
+
+
+class PolledSource(Source, Protocol):
+    """A source that is elsewhere. Only `poll` goes there; `tree` reads what polls brought, and never waits for anybody."""
+
+    def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
+        """Ask where the source stands and bring what is new, and the `wanted` commits, which clusters still stand at.
+
+        Raises SourceError (`transient`: a later poll may succeed with nothing changed here) and keeps everything readable that
+        was. Bounded in time and size. One at a time.
         """
         ...
 

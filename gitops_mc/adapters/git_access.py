@@ -1,0 +1,117 @@
+"""What a poll needs to be let in, and to know whom it talks to. All of it may change between two polls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from gitops_mc.core.errors import SourceError
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """User and password; most forges take a token as the password."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Bearer:
+    """A token in a header of its own, for forges that want that."""
+
+    token: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SshKey:
+    """A private key without a passphrase, as ssh-keygen writes it."""
+
+    private: bytes = field(repr=False)
+
+
+Credentials: TypeAlias = Basic | Bearer | SshKey
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """Whose signature a commit needs: one of these keys, of either kind."""
+
+    gpg: bytes = b""
+    """Public keys, armored (`gpg --armor --export`), one after the other."""
+    ssh: bytes = b""
+    """Lines of an allowed signers file (ssh-keygen(1))."""
+
+    def __post_init__(self) -> None:
+        if not self.gpg.strip() and not self.ssh.strip():
+            raise SourceError(
+                "signatures are asked for, but nobody is trusted: there are no keys",
+                hint="give armored GPG public keys, or lines of SSH allowed signers",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`trust` None: commits are not asked for a signature."""
+
+    credentials: Credentials | None = None
+    ca: bytes = b""
+    """Certificates in PEM that replace the system's."""
+    known_hosts: bytes = b""
+    """Lines of a known_hosts file; SSH does not go without."""
+    trust: Trust | None = None
+
+
+ANYBODY: Final = Access()
+_KEY_BEGINS: Final = b"-----BEGIN "
+
+
+def credentials_of(secret: Mapping[str, bytes]) -> Credentials | None:
+    """Of the data of a Secret: `identity` (or `ssh-privatekey`) is an SSH key, `bearerToken` a bearer token, `username` and
+    `password` basic auth, where `username` may be left out. None of an empty one. Raises SourceError, which names keys
+    and never shows a value.
+    """
+    identity = secret.get("identity") or secret.get("ssh-privatekey")
+    found: list[Credentials] = []
+    if identity is not None:
+        found.append(SshKey(_private_key(identity)))
+    if "bearerToken" in secret:
+        found.append(Bearer(_text(secret, "bearerToken")))
+    if "password" in secret and identity is None:
+        user = _text(secret, "username") if "username" in secret else "git"
+        found.append(Basic(user, _text(secret, "password")))
+    if len(found) > 1:
+        raise SourceError(
+            "the Secret holds several kinds of credentials",
+            hint="keep one: identity, bearerToken, or username and password",
+        )
+    if not found and secret.keys() - {"known_hosts", "ca.crt", "caFile"}:
+        raise SourceError(
+            "the Secret holds no credentials that are known",
+            hint="its keys are identity, bearerToken, or username and password",
+        )
+    return found[0] if found else None
+
+
+def _text(secret: Mapping[str, bytes], key: str) -> str:
+    """A value without the line end that editors and `echo` leave behind it."""
+    try:
+        text = secret[key].decode().strip("\r\n")
+    except UnicodeDecodeError:
+        text = ""
+    if not text or not text.isprintable():
+        raise SourceError(
+            f"{key} in the Secret is empty, or no text of one line", hint=f"write {key} anew, as one line"
+        )
+    return text
+
+
+def _private_key(data: bytes) -> bytes:
+    key = data.replace(b"\r\n", b"\n").strip() + b"\n"
+    if not key.startswith(_KEY_BEGINS) or b"PRIVATE KEY-----" not in key:
+        raise SourceError(
+            "identity in the Secret is no private SSH key",
+            hint="it is the file that ssh-keygen wrote, not the one that ends in .pub",
+        )
+    return key

@@ -1,0 +1,315 @@
+"""A remote Git repository as a source: polls go there, and everything else reads the cache that they fill."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from gitops_mc.adapters.git import GitSource
+from gitops_mc.adapters.git_access import ANYBODY, Access, Trust
+from gitops_mc.adapters.git_address import Unprotected, address_of
+from gitops_mc.adapters.git_client import EVERYTHING, Doubt, GitClient
+from gitops_mc.adapters.git_private import Private, private
+from gitops_mc.adapters.git_program import Bounds
+from gitops_mc.adapters.git_signatures import Signed, Unproven, checked
+from gitops_mc.adapters.git_store import INCOMING, GitStore, wanted_name
+from gitops_mc.app.ports import NotAccepted, Polled, Tree, TreeEntry
+from gitops_mc.core.errors import GitopsMcError, SourceError
+from gitops_mc.core.model import Commit
+
+_HEADS: Final = "refs/heads/"
+_TAGS: Final = "refs/tags/"
+_PEELED: Final = "^{}"
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
+_NAME: Final = re.compile(r"(?!-|/|.*(?:\.\.|//|@\{|/\.|\.lock(?:/|$)))[^\x00-\x20\x7f~^:?*\[\\]+(?<![/.])")
+_DEPTHS: Final = (8, 64, 1024)
+"""How far back is looked for the commit before, to tell a push from rewritten history: most pushes are short."""
+_MANY_PACKS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one poll may use up."""
+
+    seconds: float = 120.0
+    """In total, whatever it has to do."""
+    fetched: int = 512 << 20
+    """Bytes of one fetch, packed."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """Where the followed name stands on the server."""
+
+    name: str
+    target: str
+
+
+class RemoteSource:
+    """The PolledSource port over `url`, with its cache in `cache`, a folder that no other source uses.
+
+    `ref` is a branch, a tag, or a full name (`refs/...`); empty: the default branch. `folder` is what is read of the
+    repository. `access` is asked anew at every poll, since tokens, keys and certificates change; what it raises is passed on,
+    an OSError as a SourceError. Raises SourceError for an address or a name that cannot be.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        cache: Path,
+        access: Callable[[], Access] = lambda: ANYBODY,
+        *,
+        ref: str = "",
+        folder: str = "",
+        limits: Limits = Limits(),
+        unprotected: frozenset[Unprotected] = frozenset(),
+    ) -> None:
+        self._address = address_of(url, unprotected)
+        self._ref = _checked(ref)
+        self._folder = folder
+        self._access = access
+        self._limits = limits
+        self._store = GitStore(cache)
+        self._polling = threading.Lock()
+        self._doubt = Doubt.SLIGHT
+        self._proven: tuple[str, str, str] = ("", "", "")
+        """The last commit whose signature was checked, the digest of the keys, and who signed it."""
+        self._gone: dict[str, str] = {}
+        """Wanted commits that could not be had, and where the server stood then."""
+
+    def standing(self) -> Commit | None:
+        """The newest accepted commit, without asking anybody; None before the first."""
+        self._hold()
+        found = self._store.accepted()
+        return None if found is None else Commit(found)
+
+    def tree(self, revision: str | None = None) -> Tree:
+        """The tree at the newest accepted commit, or at one that was accepted before or is wanted."""
+        self._hold()
+        commit = self._store.accepted() if revision is None or revision == self._ref else revision
+        if commit is None:
+            raise SourceError(
+                f"{self._address.url}: no commit has been fetched and accepted yet",
+                hint="see what the last poll said",
+            )
+        if not self._store.readable(commit):
+            raise SourceError(
+                f"{self._address.url}: commit {commit[:40]} is not kept",
+                hint="a poll brings it when it is wanted, if the server still has it",
+            )
+        found = self._read_tree(commit)
+        return Tree(found.commit, found.entries, _Reading(self, commit, found).read)
+
+    def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
+        """As the port promises."""
+        for commit in wanted:
+            if not _COMMIT.fullmatch(commit):
+                raise SourceError(f"{commit!r} is no whole id of a commit", hint="give 40 hexadecimal digits")
+        with self._polling:
+            access = self._given()
+            self._hold()
+            until = time.monotonic() + self._limits.seconds
+            with private(self._address, access, self._store.repository) as held:
+                git = GitClient(self._address, held, Bounds(until), self._limits.fetched)
+                try:
+                    return self._poll(git, access.trust, wanted)
+                except SourceError:
+                    self._store.tidy()
+                    raise
+
+    def close(self) -> None:
+        """Let another process use the cache."""
+        with self._polling:
+            self._store.release()
+
+    def doubt(self) -> None:
+        """Something that should be here could not be read: the next poll looks through all of it."""
+        self._doubt = Doubt.GRAVE
+
+    def _poll(self, git: GitClient, trust: Trust | None, wanted: frozenset[Commit]) -> Polled | NotAccepted:
+        renewed = self._renewed(git)
+        found = _look(git, self._ref)
+        self._store.pin(wanted)
+        before = self._store.accepted()
+        fetched = self._store.target_of(INCOMING) != found.target
+        if fetched:
+            self._bring(git, found, before)
+        commit = self._store.commit_of(INCOMING)
+        if commit is None:
+            raise SourceError(
+                f"{self._address.url}: {found.name} does not lead to a commit",
+                hint="follow a branch, or a tag of a commit",
+            )
+        gone = self._bring_wanted(git, found, wanted)
+        signer = self._signer(commit, trust, git.held, git.bounds)
+        if isinstance(signer, Unproven):
+            standing = None if before is None else Commit(before)
+            return NotAccepted(Commit(commit), found.name, signer.reason, signer.hint, standing, gone)
+        rewritten = before not in (None, commit) and not git.descends(commit, str(before))
+        self._store.accept(commit)
+        self._store.unpin(frozenset(wanted))
+        if self._store.packs() > _MANY_PACKS:
+            with suppress(SourceError):  # the next fetch says it, if there is no room; this one was good
+                git.clean()
+        seconds, subject = self._store.committed(commit)
+        at = datetime.fromtimestamp(seconds, UTC)
+        return Polled(Commit(commit), found.name, at, subject, signer.by, rewritten, gone, renewed)
+
+    def _renewed(self, git: GitClient) -> bool:
+        """Make the cache anew if anything in it is damaged."""
+        if self._doubt is Doubt.NONE:
+            return False
+        git.check_version()
+        damaged = not git.sound(self._doubt)
+        if damaged:
+            self._store.renew()
+        self._doubt = Doubt.NONE
+        return damaged
+
+    def _bring(self, git: GitClient, found: _Standing, before: str | None) -> None:
+        """Fetch the followed commit; and so much of its history, within reason, that it leads to the one before."""
+        git.fetch(found.name, INCOMING, 1)
+        for depth in _DEPTHS:
+            commit = self._store.commit_of(INCOMING)
+            if before is None or commit is None or not git.shallow or git.descends(commit, before):
+                return
+            git.fetch(found.name, INCOMING, depth)
+
+    def _bring_wanted(self, git: GitClient, found: _Standing, wanted: frozenset[Commit]) -> frozenset[Commit]:
+        """Fetch the wanted commits that are not here; those that cannot be had are returned."""
+        gone = set()
+        for commit in sorted(wanted):
+            if self._store.has(commit):
+                continue
+            if self._gone.get(commit) != found.target and not self._fetched(git, found, commit):
+                self._gone[commit] = found.target
+            if self._store.has(commit):
+                self._gone.pop(commit, None)
+            else:
+                gone.add(commit)
+        self._gone = {commit: stood for commit, stood in self._gone.items() if commit in wanted}
+        self._store.pin(wanted)
+        return frozenset(gone)
+
+    def _fetched(self, git: GitClient, found: _Standing, commit: str) -> bool:
+        """One commit by its id or, from a server that gives out none by its id, with the whole history."""
+        refused = git.fetch_commit(commit, wanted_name(commit))
+        if refused is not None and not refused.gone:
+            git.fetch(found.name, INCOMING, EVERYTHING)
+        return self._store.has(commit)
+
+    def _signer(self, commit: str, trust: Trust | None, held: Private, bounds: Bounds) -> Signed | Unproven:
+        if trust is None:
+            return Signed("")
+        keys = sha256(b"%d %s%s" % (len(trust.gpg), trust.gpg, trust.ssh)).hexdigest()
+        if self._proven[:2] == (commit, keys):
+            return Signed(self._proven[2])
+        found = checked(self._store.raw(commit), trust, held, bounds)
+        if isinstance(found, Signed):
+            self._proven = (commit, keys, found.by)
+        return found
+
+    def _given(self) -> Access:
+        try:
+            return self._access()
+        except GitopsMcError:
+            raise
+        except OSError as error:
+            raise SourceError(
+                f"{self._address.url}: what it takes to be let in cannot be read: {error.strerror}",
+                hint="are the Secret and its keys there, and mounted?",
+            ) from error
+
+    def _hold(self) -> None:
+        self._store.hold(f"{self._address.url}\n{self._ref}\n")
+
+    def _read_tree(self, commit: str) -> Tree:
+        try:
+            return GitSource(str(self._store.repository), folder=self._folder).tree(commit)
+        except SourceError:
+            self.doubt()
+            raise
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Reads entries of a tree; a cleaning in between may have moved them to another file, so one failure is tried again."""
+
+    source: RemoteSource
+    commit: str
+    found: Tree
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def read(self, entry: TreeEntry) -> bytes:
+        try:
+            return self.found.read(entry)
+        except SourceError:
+            with self.lock:
+                self.found = self.source._read_tree(self.commit)  # noqa: SLF001 - a part of it
+            try:
+                return self.found.read(entry)
+            except SourceError:
+                self.source.doubt()
+                raise
+
+
+def _checked(ref: str) -> str:
+    if _COMMIT.fullmatch(ref):
+        raise SourceError("a commit cannot be followed, it never moves", hint="name a branch or a tag")
+    if ref and not _NAME.fullmatch(ref):
+        raise SourceError(
+            f"{ref[:80]!r} is no name of a branch or a tag", hint="write it as git branch shows it"
+        )
+    return ref
+
+
+def _look(git: GitClient, ref: str) -> _Standing:
+    """Where the followed name stands now, by what the server advertises; nothing is fetched."""
+    names: tuple[str, ...] = ("HEAD",)
+    if not ref:
+        found = git.advertised(*names)
+    elif ref.startswith("refs/"):
+        only = ("--heads",) if ref.startswith(_HEADS) else ("--tags",) if ref.startswith(_TAGS) else ()
+        found = git.advertised(ref, only=only)
+        names = (ref,)
+    else:
+        names = (_HEADS + ref, _TAGS + ref)
+        found = git.advertised(*names, only=("--heads", "--tags"))
+    there = [name for name in names if name in found.refs]
+    if len(there) > 1:
+        raise SourceError(
+            f"{git.address.url}: {ref} is a branch and a tag", hint=f"write {' or '.join(there)}"
+        )
+    if not there:
+        raise _missing(git, ref)
+    target = found.refs[there[0]]
+    if not _COMMIT.fullmatch(target):
+        raise SourceError(
+            f"{git.address.url}: the repository uses SHA-256 object names, which are not supported",
+            hint="use a repository with SHA-1 names, as forges make by default",
+        )
+    return _Standing(found.head or there[0], target)
+
+
+def _missing(git: GitClient, ref: str) -> SourceError:
+    there = git.advertised(only=("--heads", "--tags")).refs
+    short = sorted(
+        name.removeprefix(_HEADS).removeprefix(_TAGS) for name in there if not name.endswith(_PEELED)
+    )
+    if not short:
+        return SourceError(
+            f"{git.address.url}: the repository has no commits yet", hint="push something to it"
+        )
+    close = get_close_matches(ref, short, n=3)
+    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(short[:10])}"
+    shown = f"no branch or tag {ref}; it was deleted or renamed" if ref else "no default branch"
+    return SourceError(f"{git.address.url}: there is {shown}", hint=hint)
