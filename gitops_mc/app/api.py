@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
 from gitops_mc.app.api_errors import PatchTests, is_object, where
-from gitops_mc.app.api_paths import RESOURCES, Resource, api_root, resource
+from gitops_mc.app.api_paths import RESOURCES, Part, Resource, api_root, resource
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, METADATA_LIST, Request
 from gitops_mc.core.errors import GoneError, NotFoundError, UnreachableError
 from gitops_mc.core.model import FIELD_MANAGER, JsonObject, metadata, name_of, resource_version
@@ -42,6 +42,7 @@ __all__ = [
     "ClusterApi",
     "DryRun",
     "Force",
+    "Part",
     "Patience",
     "Resource",
     "resource",
@@ -184,6 +185,7 @@ class ClusterApi:
         operations: Sequence[JsonObject],
         *,
         namespace: str = "",
+        part: Part = Part.WHOLE,
         dry_run: DryRun = DryRun.NO,
     ) -> JsonObject:
         """RFC 6902. A `test` that fails is a StaleError (as is any other operation that does not fit, in a patch
@@ -192,7 +194,7 @@ class ClusterApi:
         tested = tuple(op for op in operations if op.get("op") == "test")
         query = (("fieldManager", FIELD_MANAGER), *_dry(dry_run))
         body = _encode(list(operations))
-        request = Request("PATCH", what.item(name, namespace), query, body, JSON_PATCH)
+        request = Request("PATCH", what.item(name, namespace, part), query, body, JSON_PATCH)
         guarded = any(op.get("path") == "/metadata/resourceVersion" for op in tested)
         tests = PatchTests.SOME if tested else PatchTests.NONE
         return self._calls.answer(cluster, Call(request, what.kind, _repeat(guarded, dry_run), tests))

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from gitops_mc.core.custom import FLEET_KIND, GROUP_VERSION, ROLLOUT_KIND
 from gitops_mc.core.model import MODULE_GROUP_VERSION, PLATFORM_GROUP_VERSION, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+class Part(Enum):
+    """What of an object a write is about: all but its status, or its status alone."""
+
+    WHOLE = ""
+    STATUS = "/status"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +45,11 @@ class Resource:
             raise ValueError(f"{self.kind} is cluster-scoped, it has no namespace {namespace!r}")
         return f"{base}/namespaces/{_segment(namespace)}/{self.plural}"
 
-    def item(self, name: str, namespace: str = "") -> str:
-        """Path of one object. Raises ValueError when the namespace is missing."""
+    def item(self, name: str, namespace: str = "", part: Part = Part.WHOLE) -> str:
+        """Path of one object, or of its status. Raises ValueError when the namespace is missing."""
         if self.namespaced and not namespace:
             raise ValueError(f"{self.kind} {name!r} needs a namespace")
-        return f"{self.collection(namespace)}/{_segment(name)}"
+        return f"{self.collection(namespace)}/{_segment(name)}{part.value}"
 
 
 def api_root(group_version: str) -> str:
@@ -72,6 +81,8 @@ _OTHERS = (
     Resource("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True),
     Resource("Lease", "coordination.k8s.io/v1", "leases", namespaced=True),
     Resource("CustomResourceDefinition", "apiextensions.k8s.io/v1", "customresourcedefinitions"),
+    Resource(FLEET_KIND, GROUP_VERSION, "fleets", namespaced=True),
+    Resource(ROLLOUT_KIND, GROUP_VERSION, "clusterrollouts", namespaced=True),
     Resource("SelfSubjectAccessReview", "authorization.k8s.io/v1", "selfsubjectaccessreviews"),
 )
 

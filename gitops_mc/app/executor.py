@@ -71,6 +71,8 @@ class Executor:
     pace: Pace = field(default_factory=Pace)
     past: Callable[[str, Commit, Content], DesiredCluster | None] = lambda _cluster, _commit, _content: None
     """An earlier content of a cluster, fetched by the commit it was seen at; None when it cannot be had any more."""
+    shut: Mapping[str, str] = field(default_factory=dict)
+    """Clusters that count as not answering, whatever they answer, with why: nothing is decided or written for them."""
     _live: dict[str, LiveCluster] = field(default_factory=dict)
     _platform: Platform | None = None
     _platform_begun: datetime | None = None
@@ -102,6 +104,11 @@ class Executor:
             due = max(due + self.pace.every, self.clock.now())
             self.clock.wait(due)
 
+    @property
+    def begun(self) -> bool:
+        """Whether anything has been looked at yet."""
+        return self._platform_begun is not None or bool(self._live) or bool(self._read_at)
+
     def begin(self, fleet: Fleet) -> None:
         """The first look at every cluster."""
         self._told = self._settle_reads(fleet, {}, everything=frozenset(c.name for c in fleet.clusters))
@@ -110,8 +117,12 @@ class Executor:
         """One decision on what was read last. Its memory has to be durable before `go_on`."""
         now = self.clock.now()
         fleet = self.with_past(fleet, memory)
+        live = {
+            name: replace(x, dark=Dark(self.shut[name], Outage.OTHER, now)) if name in self.shut else x
+            for name, x in told_apart(self._joined(fleet), memory, now).items()
+        }
         observed = Observed(
-            told_apart(self._joined(fleet), memory, now),
+            live,
             self.workers.running() - {PLATFORM_JOB},
             dict(self._faults),
         )

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject, metadata, name_of
+from gitops_mc.core.rollout.inputs import Abort
 
 DEFAULT_INTERVAL: Final = timedelta(seconds=60)
 SHORTEST_INTERVAL: Final = timedelta(seconds=5)
@@ -67,14 +68,6 @@ class Clusters:
 
 
 @dataclass(frozen=True, slots=True)
-class Abort:
-    """Nothing begins, and what rolls is paused, until this is taken away."""
-
-    reason: str
-    let_finish: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class FleetSpec:
     """One Fleet."""
 
@@ -123,7 +116,11 @@ def _suspended(spec: Mapping[str, Any]) -> str:
 def _abort(said: Mapping[str, Any] | None) -> Abort | None:
     if said is None:
         return None
-    return Abort(str(said.get("reason") or "aborted by hand"), let_finish=said.get("letFinish") is True)
+    return Abort(
+        str(said.get("reason") or "aborted by hand"),
+        by=str(said.get("by") or ""),
+        let_finish=said.get("letFinish") is True,
+    )
 
 
 def _clusters(said: Mapping[str, Any]) -> Clusters:

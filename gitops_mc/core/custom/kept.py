@@ -108,6 +108,21 @@ def cluster_memory(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Cluste
     return found
 
 
+def with_fleet_spec(memory: FleetMemory, spec: Mapping[str, Any]) -> FleetMemory:
+    """The memory, with what the Fleet's spec says now: a human may have lifted a halt, or taken an approval back."""
+    approved = {a["wave"]: a["contents"] for a in spec.get("approvals") or ()}
+    waves = {name: replace(w, approved=approved.get(name) == w.contents) for name, w in memory.waves.items()}
+    halt = _converted({"halt": spec.get("halt")}, FleetMemory, "spec.halt").halt
+    return replace(memory, waves=waves, halt=halt)
+
+
+def with_cluster_spec(memory: ClusterMemory, spec: Mapping[str, Any]) -> ClusterMemory:
+    """The memory, with what the ClusterRollout's spec says now."""
+    said = {member: spec[name] for member, name in _CLUSTER_SPEC.items() if spec.get(name) is not None}
+    found: ClusterMemory = _converted(said, ClusterMemory, f"spec.{', spec.'.join(SPEC_OF_ROLLOUT)}")
+    return replace(memory, **{member: getattr(found, member) for member in _CLUSTER_SPEC})
+
+
 def _converted(plain: JsonObject, into: Any, where: str) -> Any:
     try:
         return msgspec.convert(plain, into)

@@ -1,0 +1,354 @@
+"""One Fleet, pass after pass: look at its objects, at Git, at the clusters; decide; keep; show; act.
+
+A pass never raises for what a server does. What it could not do is told, and done by a later one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Protocol
+
+from gitops_mc.app.controller.keeping import Keeping, Page
+from gitops_mc.app.controller.lease import LeadershipLostError
+from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.orders import Desk, carried_out
+from gitops_mc.app.controller.past import Past, commits_in_use
+from gitops_mc.app.controller.sources import Poller
+from gitops_mc.app.controller.telling import Discretion
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Look
+from gitops_mc.app.ports import Clock
+from gitops_mc.core.custom.conditions import State, Summary
+from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
+from gitops_mc.core.custom.kept import cluster_memory, fleet_memory, with_cluster_spec, with_fleet_spec
+from gitops_mc.core.custom.requests import On, requests_on
+from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
+from gitops_mc.core.desired import DesiredState
+from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
+from gitops_mc.core.model import Content, JsonObject
+from gitops_mc.core.policy import DEFAULT_FLEET
+from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
+from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
+
+
+class Watcher(Protocol):
+    """Hears what happens: logs, metrics, Kubernetes events. Never raises, never waits."""
+
+    def looked(self, fleet: str, look: Look) -> None: ...
+
+    def polled(self, fleet: str, poller: Poller) -> None: ...
+
+    def ordered(self, fleet: str, said: tuple[str, ...]) -> None: ...
+
+    def troubled(self, fleet: str, reason: str) -> None: ...
+
+
+class Means(Protocol):
+    """What a Fleet's spec leads to. Made again when the spec changes in what it is made from."""
+
+    identity: str
+    """Of this installation."""
+
+    def poller(self, spec: FleetSpec) -> Poller:
+        """Raises GitopsMcError for what cannot be."""
+        ...
+
+    def executor(self, spec: FleetSpec) -> Executor:
+        """With a `past` of nothing; the loop brings its own. Raises GitopsMcError."""
+        ...
+
+
+@dataclass(slots=True)
+class FleetLoop:
+    """The loop of one Fleet. One thread at a time."""
+
+    objects: FleetObjects
+    means: Means
+    clock: Clock
+    watcher: Watcher
+    poller: Poller | None = None
+    executor: Executor | None = None
+    memory: FleetMemory | None = None
+    quiet: bool = True
+    """Whether nothing is awaited: the next pass may come later."""
+    _spec: FleetSpec | None = None
+    _past: Past | None = None
+    _keeping: Keeping = field(init=False)
+    _discretion: Discretion = field(default_factory=Discretion)
+    _shut: dict[str, str] = field(default_factory=dict)
+    _impatient: frozenset[str] = frozenset()
+    _overriding: dict[str, str] = field(default_factory=dict)
+    _answers: int = 0
+
+    def __post_init__(self) -> None:
+        self._keeping = Keeping(self.objects)
+
+    @property
+    def title(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.objects.namespace}/{self.objects.name}"
+
+    def step(self) -> bool:
+        """One pass. False when the Fleet is gone: the loop is over, and nothing in any cluster is touched."""
+        try:
+            changed = self.objects.refresh()
+        except NotFoundError:
+            return False
+        except GitopsMcError as error:
+            self.watcher.troubled(self.title, f"the Fleet cannot be read: {error.message}")
+            return True
+        try:
+            self._pass(changed)
+        except LeadershipLostError:
+            raise
+        except StaleError as error:
+            self.watcher.troubled(self.title, f"changed meanwhile, looking again: {error.message}")
+        except GitopsMcError as error:
+            self.watcher.troubled(self.title, self._discretion.redact(error.message))
+        return True
+
+    def wake(self) -> None:
+        """Ask the repository soon."""
+        if self.poller is not None:
+            self.poller.wake()
+
+    # ------------------------------------------------------------------------------------------------------- a pass
+
+    def _pass(self, changed: frozenset[str]) -> None:
+        try:
+            spec = self._prepared(fleet_spec(self.objects.fleet))
+        except FleetSpecError as error:
+            self._show_trouble(Summary(State.STUCK, "Spec", f"{error.message}; {error.hint}"))
+            return
+        if not self._ours(spec):
+            return
+        assert self.poller is not None
+        assert self.executor is not None
+        memory = self.memory = self._remembered(changed)
+        self.poller.look(commits_in_use(memory))
+        if self.poller.answers != self._answers:
+            self._answers = self.poller.answers
+            self.watcher.polled(self.title, self.poller)
+        desired = self.poller.desired
+        if desired is None:
+            problem = self.poller.pulled.problem
+            state = State.STUCK if problem else State.MOVING
+            self._show_trouble(
+                Summary(state, "Repository", problem or "the repository has not been read yet")
+            )
+            return
+        self._decide_and_act(spec, desired, memory)
+
+    def _prepared(self, spec: FleetSpec) -> FleetSpec:
+        """The poller and the executor of this spec, made where they are missing or what they are made from has changed."""
+        before = self._spec
+        if self.poller is None or before is None or before.source != spec.source:
+            followed = ((self.objects.fleet.get("status") or {}).get("source") or {}).get(
+                "commit"
+            ) or NO_COMMIT
+            kept = self.poller
+            self.poller = self.means.poller(spec)
+            self.poller.before = followed
+            if kept is not None:  # until the new source has been read, what was followed stays
+                self.poller.desired, self.poller.pulled = kept.desired, kept.pulled
+        if self.executor is None or before is None or before.clusters != spec.clusters:
+            self.executor = self.means.executor(spec)
+        from_git = self.executor.past
+        if self._past is None or before is None or before.source != spec.source:
+            self._past = Past(from_git)
+        self.executor.past = self._past.get
+        self._spec = spec
+        return spec
+
+    def _ours(self, spec: FleetSpec) -> bool:
+        """Whether this installation may act. A Fleet that names none is claimed, and read again before anything else."""
+        if spec.active_on == self.means.identity:
+            return True
+        if not spec.active_on:
+            self.objects.claim(self.means.identity)
+        return False
+
+    def _remembered(self, changed: frozenset[str]) -> FleetMemory:
+        """The memory, with what has been changed by others since."""
+        bodies = self.objects.rollouts
+        before = self.memory
+        names = set(bodies) if before is None else {n for n in changed if n in bodies}
+        found = self.objects.found & bodies.keys()
+        clusters = {} if before is None else {n: m for n, m in before.clusters.items() if n not in found}
+        names |= found
+        self.objects.found -= found
+        for name in sorted(names):
+            spec, status = _parts(bodies[name])
+            try:
+                known = clusters.get(name)
+                clusters[name] = (
+                    cluster_memory(spec, status) if known is None else with_cluster_spec(known, spec)
+                )
+                self._shut.pop(name, None)
+            except MemoryStoreError as error:
+                self._shut[name] = f"its ClusterRollout cannot be understood: {error.message}"
+        spec, status = _parts(self.objects.fleet)
+        if before is None:
+            return fleet_memory(spec, status, clusters)
+        memory = replace(before, clusters=dict(sorted(clusters.items())))
+        return with_fleet_spec(memory, spec) if "" in changed else memory
+
+    def _decide_and_act(self, spec: FleetSpec, desired: DesiredState, memory: FleetMemory) -> None:
+        assert self.poller is not None
+        assert self.executor is not None
+        assert self._past is not None
+        newest = {c.name: c.content for c in desired.clusters}
+        self._past.learn(desired)
+        self._past.keep(memory, self.poller.answers, newest)
+        desk, done = self._orders(memory, newest)
+        fleet = self._fleet(desired)
+        if not self.executor.begun:
+            self.executor.begin(fleet)
+        self.executor.shut = {**self._shut, **_claimed(self.objects.foreign)}
+        look = self.executor.decide(fleet, desk.memory, self._acts(spec, desk))
+        self._discretion.learn(desired, self.poller.pulled.commit, look.live)
+        self.memory = look.memory
+        page = self._page(look, desk, done)
+        failed = self._keeping.keep(page)
+        self._forget_served(look, newest)
+        look = _without(look, failed)
+        for name, why in failed.items():
+            self.watcher.troubled(
+                self.title, f"{name}: its memory is not kept, so nothing is written for it: {why}"
+            )
+        if desk.said:
+            self.watcher.ordered(self.title, tuple(map(self._discretion.redact, desk.said)))
+        if desk.sync:
+            self.poller.wake()
+        self.watcher.looked(self.title, look)
+        self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted) and not look.decision.attention
+        self.executor.go_on(look)
+
+    def _fleet(self, desired: DesiredState) -> Fleet:
+        assert self.poller is not None
+        policy = desired.policy
+        if policy.name == DEFAULT_FLEET:
+            policy = replace(policy, name=self.objects.name)
+        return Fleet(policy, desired.clusters, self.poller.pulled.commit)
+
+    # ------------------------------------------------------------------------------------------------------- orders
+
+    def _orders(
+        self, memory: FleetMemory, newest: Mapping[str, Content]
+    ) -> tuple[Desk, dict[str, dict[str, str]]]:
+        """What humans have asked for since, carried out; and which requests are to be taken off which object."""
+        holds = {n: {"hold": _parts(b)[0].get("hold")} for n, b in self.objects.rollouts.items()}
+        desk = Desk(
+            memory,
+            newest,
+            self.means.identity,
+            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None},
+            impatient=self._impatient,
+            overriding=self._overriding,
+        )
+        done: dict[str, dict[str, str]] = {}
+        carriers = [("", self.objects.fleet, On.FLEET)]
+        carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
+        for name, body, on in carriers:
+            for asked in requests_on(body, on):
+                desk = carried_out(desk, name, asked, self.clock.now())
+                done.setdefault(name, {})[asked.annotation] = asked.value
+        self._impatient, self._overriding = desk.impatient, dict(desk.overriding)
+        return desk, done
+
+    def _acts(self, spec: FleetSpec, desk: Desk) -> Acts:
+        ordered = desk.fleet_spec
+        suspended = spec.suspended
+        if "suspend" in ordered:
+            suspended = str(ordered.get("suspendReason") or "") if ordered["suspend"] else ""
+        abort = spec.abort
+        if "abort" in ordered:
+            abort = fleet_spec(
+                {**self.objects.fleet, "spec": {**self.objects.fleet["spec"], **ordered}}
+            ).abort
+        everywhere = desk.overriding.get("")
+        overriding = dict(desk.overriding)
+        if everywhere is not None:
+            overriding |= dict.fromkeys(desk.newest, everywhere)
+        held = {n: _held(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
+        return Acts(
+            approved=desk.approved,
+            impatient=desk.impatient,
+            suspended=suspended,
+            held=held,
+            aborted=abort,
+            overriding=overriding,
+        )
+
+    def _forget_served(self, look: Look, newest: Mapping[str, Content]) -> None:
+        """Impatience and overrides are over once the newest content has passed."""
+        passed = {
+            n for n, c in newest.items() if look.memory.cluster(n).passed == c and look.memory.cluster(n).out
+        }
+        started = {n for n, c in newest.items() if look.memory.cluster(n).started == c}
+        self._impatient -= started
+        self._overriding = {
+            n: told
+            for n, told in self._overriding.items()
+            if (n and n not in passed) or (not n and not passed >= newest.keys())
+        }
+
+    # ------------------------------------------------------------------------------------------------------ showing
+
+    def _page(self, look: Look, desk: Desk, done: Mapping[str, Mapping[str, str]]) -> Page:
+        assert self.poller is not None
+        redact, now = self._discretion.redact, look.at
+        shown: dict[str, JsonObject] = {
+            view.cluster: rollout_status(view, self.objects.rollouts.get(view.cluster, {}), now, redact)
+            for view in look.decision.clusters
+        }
+        shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, redact)
+        specs: dict[str, Mapping[str, Any]] = {n: s for n, s in desk.rollout_specs.items() if n in done}
+        if desk.fleet_spec:
+            specs[""] = desk.fleet_spec
+        return Page(
+            at=now,
+            memory=look.memory,
+            shown=shown,
+            moving=frozenset(move.cluster for move in look.decision.moves),
+            attention=look.decision.attention,
+            specs=specs,
+            done=done,
+            shut=frozenset({*self._shut, *self.objects.foreign}),
+        )
+
+    def _show_trouble(self, summary: Summary) -> None:
+        """A Fleet that cannot be followed says why; what it remembers stays as it is."""
+        pulled = self.poller.pulled if self.poller is not None else None
+        now: datetime = self.clock.now()
+        self.watcher.troubled(self.title, summary.message)
+        self.objects.show(fleet_trouble(summary, pulled, self.objects.fleet, now, self._discretion.redact))
+
+
+def _parts(body: JsonObject) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    return body.get("spec") or {}, body.get("status") or {}
+
+
+def _held(hold: Mapping[str, Any]) -> str:
+    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
+    return f"{by}: {reason}" if by else reason
+
+
+def _claimed(foreign: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: f"Fleet {owner} has claimed it: a cluster belongs to one Fleet"
+        for name, owner in foreign.items()
+    }
+
+
+def _without(look: Look, clusters: Mapping[str, str]) -> Look:
+    """The look without the moves for some clusters."""
+    if not clusters:
+        return look
+    decision: Decision = replace(
+        look.decision, moves=tuple(m for m in look.decision.moves if m.cluster not in clusters)
+    )
+    return replace(look, decision=decision)

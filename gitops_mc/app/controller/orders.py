@@ -1,0 +1,214 @@
+"""What humans have asked for, carried out on the memory: request after request, each once, each kept in the history."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from gitops_mc.core.custom.requests import Misunderstood, Request, Verb
+from gitops_mc.core.model import Content
+from gitops_mc.core.rollout import acts
+from gitops_mc.core.rollout.acts import ActResult, By, Changed, Unchanged
+from gitops_mc.core.rollout.memory import Act, FleetMemory
+
+_SPAN: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_LONGEST: Final = timedelta(days=366)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What requests are judged by, and what they have come to so far."""
+
+    memory: FleetMemory
+    newest: Mapping[str, Content]
+    """By cluster: what Git says now."""
+    identity: str
+    """Of this installation, for a takeover."""
+    fleet_spec: Mapping[str, Any] = field(default_factory=dict)
+    """Members of the Fleet's spec that change; None: taken out."""
+    rollout_specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    approved: frozenset[str] = frozenset()
+    """Waves; they are bound to their contents by the pass that comes."""
+    impatient: frozenset[str] = frozenset()
+    overriding: Mapping[str, str] = field(default_factory=dict)
+    """Clusters (`""`: all) whose windows do not count, with who says so and why."""
+    said: tuple[str, ...] = ()
+    sync: bool = False
+
+
+def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
+    """The desk after one request on the object of a cluster (`""`: the Fleet's)."""
+    if isinstance(asked, Misunderstood):
+        return _refused(desk, asked.reason, asked.annotation, now)
+    by = By(asked.by, acts.moment(desk.memory, now), asked.reason)
+    standing = _STANDING.get(asked.verb)
+    if standing is not None:
+        return standing(desk, cluster, asked, by)
+    match _act(desk, cluster, asked, by):
+        case Changed(memory, said):
+            return replace(desk, memory=memory, said=(*desk.said, *said))
+        case Unchanged(reason, hint):
+            told = f"{asked.verb.value}: {reason}{f'; {hint}' if hint else ''}"
+            return _refused(desk, told, asked.annotation, now)
+
+
+def _refused(desk: Desk, reason: str, annotation: str, now: datetime) -> Desk:
+    told = f"not carried out: {annotation}"
+    act = Act(acts.moment(desk.memory, now), "gitops-mc", told, reason)
+    return replace(desk, memory=desk.memory.with_act(act), said=(*desk.said, f"{told}: {reason}"))
+
+
+# ------------------------------------------------------------------------------------------- on the memory alone
+
+
+def _act(desk: Desk, cluster: str, asked: Request, by: By) -> ActResult:
+    memory = desk.memory
+    match asked.verb:
+        case Verb.RELEASE:
+            return acts.release(memory, cluster, by) if cluster else acts.release_all(memory, by)
+        case Verb.SKIP:
+            content = desk.newest.get(cluster)
+            if content is None:
+                return Unchanged(f"Git has no cluster {cluster}")
+            return acts.skip(memory, cluster, content, by)
+        case Verb.UNSKIP:
+            return acts.unskip(memory, cluster, by)
+        case Verb.EXCUSE:
+            return _excuse(memory, cluster, asked, by)
+        case Verb.UNEXCUSE:
+            return acts.unexcuse(memory, cluster, asked.members["node"], by)
+        case Verb.ACCEPT:
+            return acts.accept(memory, asked.members["id"], cluster, by)
+        case _:
+            return Unchanged(f"{asked.verb.value} is not known here")
+
+
+def _excuse(memory: FleetMemory, cluster: str, asked: Request, by: By) -> ActResult:
+    span = _span(asked.members["for"])
+    if span is None:
+        return Unchanged(f"for: {asked.members['for']!r} is no time", "write 2h, 90m or 1d, at most a year")
+    if not asked.reason:
+        return Unchanged("an excuse needs a reason")
+    return acts.excuse(memory, cluster, asked.members["node"], by.at + span, by)
+
+
+def _span(text: str) -> timedelta | None:
+    match = _SPAN.fullmatch(text.strip())
+    if match is None or not any(match.groups()):
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    found = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
+    return found if timedelta(0) < found <= _LONGEST else None
+
+
+# ------------------------------------------------------------------------------------------------ what stands, in spec
+
+
+def _noted(desk: Desk, what: str, by: By, said: str) -> Desk:
+    return replace(desk, memory=desk.memory.with_act(by.act(what)), said=(*desk.said, said))
+
+
+def _told(by: By) -> str:
+    return f"{by.who}: {by.why}" if by.why else by.who
+
+
+def _approve(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
+    if not cluster:
+        wave = asked.members.get("wave", "")
+        if not wave:
+            return _refused(desk, "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
+        after = replace(desk, approved=desk.approved | {wave})
+        return _noted(after, f"approve {wave}", by, f"wave {wave} is approved, for the contents it has now")
+    content = desk.newest.get(cluster)
+    if content is None:
+        return _refused(desk, f"approve: Git has no cluster {cluster}", asked.annotation, by.at)
+    m = replace(desk.memory.cluster(cluster), approved=content)
+    after = replace(desk, memory=desk.memory.with_cluster(cluster, m))
+    said = f"first contact with {cluster} is approved, with content {content[:12]}"
+    return _noted(after, f"approve {cluster}", by, said)
+
+
+def _hold(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+    after = _with_spec(desk, cluster, {"hold": {"reason": by.why or "held by hand", "by": by.who}})
+    return _noted(after, f"hold {cluster}", by, f"no step begins on {cluster} until it is released")
+
+
+def _release(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
+    """Of a cluster: the hold, the failure, or both."""
+    held = cluster and desk.rollout_specs.get(cluster, {}).get("hold") is not None
+    result = _act(desk, cluster, asked, by)
+    if isinstance(result, Changed):
+        desk = replace(desk, memory=result.memory, said=(*desk.said, *result.said))
+    elif not held:
+        return _refused(desk, f"release: {result.reason}; {result.hint}", asked.annotation, by.at)
+    if held:
+        desk = _with_spec(desk, cluster, {"hold": None})
+        desk = _noted(desk, f"release {cluster}", by, f"{cluster} is no longer held")
+    return desk
+
+
+def _suspend(desk: Desk, _cluster: str, _asked: Request, by: By) -> Desk:
+    after = _with_fleet_spec(desk, {"suspend": True, "suspendReason": _told(by)})
+    return _noted(after, "suspend", by, "suspended: nothing is written until somebody resumes")
+
+
+def _resume(desk: Desk, _cluster: str, _asked: Request, by: By) -> Desk:
+    after = _with_fleet_spec(desk, {"suspend": None, "suspendReason": None, "abort": None})
+    return _noted(after, "resume", by, "resumed")
+
+
+def _abort(desk: Desk, _cluster: str, asked: Request, by: By) -> Desk:
+    stands: dict[str, Any] = {"reason": by.why or "aborted by hand", "by": by.who}
+    if asked.members.get("letFinish") == "true":
+        stands["letFinish"] = True
+    after = _with_fleet_spec(desk, {"abort": stands})
+    return _noted(
+        after, "abort", by, "aborted: nothing begins, and what rolls is paused, until somebody resumes"
+    )
+
+
+def _takeover(desk: Desk, _cluster: str, _asked: Request, by: By) -> Desk:
+    spec = {"activeOn": desk.identity, "suspend": True, "suspendReason": f"taken over by {_told(by)}"}
+    after = _with_fleet_spec(desk, spec)
+    return _noted(after, f"takeover {desk.identity}", by, "taken over, and suspended: look, then resume")
+
+
+def _sync(desk: Desk, _cluster: str, _asked: Request, _by: By) -> Desk:
+    return replace(desk, sync=True)
+
+
+def _now(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+    after = replace(desk, impatient=desk.impatient | {cluster})
+    return _noted(after, f"now {cluster}", by, f"newer content of {cluster} waits for no healthy rolling")
+
+
+def _override(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+    after = replace(desk, overriding={**desk.overriding, cluster: _told(by)})
+    where = cluster or "the whole fleet"
+    return _noted(after, f"override-window {cluster}".strip(), by, f"windows do not count for {where}")
+
+
+_STANDING: Final[Mapping[Verb, Callable[[Desk, str, Request, By], Desk]]] = {
+    Verb.APPROVE: _approve,
+    Verb.HOLD: _hold,
+    Verb.RELEASE: _release,
+    Verb.SUSPEND: _suspend,
+    Verb.RESUME: _resume,
+    Verb.ABORT: _abort,
+    Verb.TAKEOVER: _takeover,
+    Verb.SYNC: _sync,
+    Verb.NOW: _now,
+    Verb.OVERRIDE_WINDOW: _override,
+}
+
+
+def _with_fleet_spec(desk: Desk, spec: Mapping[str, Any]) -> Desk:
+    return replace(desk, fleet_spec={**desk.fleet_spec, **spec})
+
+
+def _with_spec(desk: Desk, cluster: str, spec: Mapping[str, Any]) -> Desk:
+    known = desk.rollout_specs.get(cluster, {})
+    return replace(desk, rollout_specs={**desk.rollout_specs, cluster: {**known, **spec}})

@@ -1,0 +1,135 @@
+"""The controller: lead, or wait to lead; and while leading, one loop a Fleet, each with passes of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.controller.fleet_loop import FleetLoop
+from gitops_mc.app.controller.lease import Leadership, LeadershipLostError
+from gitops_mc.app.controller.objects import FLEET
+from gitops_mc.app.ports import Clock
+from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.model import GLOBAL_CLUSTER, name_of
+
+
+@dataclass(frozen=True, slots=True)
+class Tempo:
+    """How often the controller looks at what."""
+
+    busy: timedelta = timedelta(seconds=2)
+    """Between two passes of a fleet that rolls."""
+    quiet: timedelta = timedelta(seconds=10)
+    """Between two passes of a fleet where nothing is awaited: how long an order of a human may go unseen."""
+    fleets: timedelta = timedelta(seconds=10)
+    """Between two lists of the Fleets."""
+    after_a_bug: timedelta = timedelta(seconds=60)
+
+
+class Attendant(Protocol):
+    """Hears of the controller itself. Never raises, never waits."""
+
+    def beat(self, at: datetime) -> None:
+        """The loop goes round."""
+        ...
+
+    def led(self, leadership: Leadership) -> None: ...
+
+    def listed(self, fleets: frozenset[str]) -> None: ...
+
+    def failed(self, fleet: str, error: BaseException) -> None:
+        """A fault of this program, to be reported; the Fleet's loop begins anew after a while."""
+        ...
+
+
+@dataclass(slots=True)
+class Controller:
+    """One process of the controller."""
+
+    api: ClusterApi
+    clock: Clock
+    namespace: str
+    leadership: Leadership
+    open_loop: Callable[[str], FleetLoop]
+    """Makes the loop of a Fleet, by name."""
+    attendant: Attendant
+    tempo: Tempo = field(default_factory=Tempo)
+    loops: dict[str, FleetLoop] = field(default_factory=dict)
+    _due: dict[str, datetime] = field(default_factory=dict)
+    _listed: datetime | None = None
+
+    def run(self, stopping: Callable[[], bool]) -> None:
+        """Until `stopping` says so; then the lease is given up. Raises LeadershipLostError: the process is to end at once."""
+        while not stopping():
+            self.tick()
+            self.clock.wait(self._next())
+        self.leadership.give_up()
+
+    def tick(self) -> None:
+        """One turn."""
+        self.attendant.beat(self.clock.now())
+        self.leadership.tick()
+        self.attendant.led(self.leadership)
+        self._list()
+        if not self.leadership.leads:
+            return
+        for name in sorted(self.loops):
+            if self.clock.now() >= self._due.get(name, self.clock.now()):
+                self._step(name, self.loops[name])
+                self.leadership.tick()
+
+    def wake(self, fleet: str) -> bool:
+        """Somebody has pushed: ask the repository of this Fleet soon. False: there is none of this name. Any thread."""
+        loop = self.loops.get(fleet)
+        if loop is None:
+            return False
+        loop.wake()
+        self._due.pop(fleet, None)
+        return True
+
+    def _step(self, name: str, loop: FleetLoop) -> None:
+        begun = self.clock.now()
+        pause = self.tempo.busy
+        try:
+            if not loop.step():
+                self._forget(name)
+                return
+            pause = self.tempo.quiet if loop.quiet else self.tempo.busy
+        except LeadershipLostError:
+            raise
+        except Exception as error:  # noqa: BLE001 - a bug in one fleet's loop must not stop the others
+            self.attendant.failed(name, error)
+            self.loops[name] = self.open_loop(name)
+            pause = self.tempo.after_a_bug
+        self._due[name] = begun + pause
+
+    def _list(self) -> None:
+        now = self.clock.now()
+        if self._listed is not None and now - self._listed < self.tempo.fleets:
+            return
+        try:
+            heads = self.api.list_metadata(GLOBAL_CLUSTER, FLEET, namespace=self.namespace)
+        except GitopsMcError:
+            return  # what was there is still followed; each loop says what it cannot read
+        self._listed = now
+        names = frozenset(name_of(h) for h in heads)
+        for name in names - self.loops.keys():
+            self.loops[name] = self.open_loop(name)
+        for name in self.loops.keys() - names:
+            self._forget(name)
+        self.attendant.listed(names)
+
+    def _forget(self, name: str) -> None:
+        self.loops.pop(name, None)
+        self._due.pop(name, None)
+
+    def _next(self) -> datetime:
+        """When the next turn is due."""
+        now = self.clock.now()
+        lease = now + self.leadership.terms.renew_every
+        if not self.leadership.leads:
+            return lease
+        return max(now, min([lease, now + self.tempo.busy, *self._due.values()]))
