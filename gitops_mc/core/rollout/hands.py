@@ -75,6 +75,8 @@ def _drifted(a: Assessment) -> tuple[ResourceKey, ...]:
 
 
 def _in_flight(a: Assessment, memory: FleetMemory) -> str:
+    if a.admission is not None and a.admission.window is not None and a.admission.window.opens_at is not None:
+        return ""  # newer content takes over as soon as its window opens
     match a.next:
         case Act() if a.next.begins:
             if memory.halt is not None and not a.memory.repairing:
