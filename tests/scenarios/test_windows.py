@@ -14,11 +14,12 @@ from gitops_mc.core.rollout.windows import Shut
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
 from gitops_mc.sandbox.moduleinfo import Publication
-from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, module
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, module, policy
 from tests.scenarios.test_groups import pool
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 """The world begins on this day at 08:00."""
+NAMES = ("edge-1", "edge-2")
 REBOOTS = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 MASTERS = machine_config("60-master-app", role="master", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 
@@ -39,7 +40,7 @@ def freeze(cron: str, lasts: str) -> str:
     return f'freeze: {{cron: "{cron}", duration: {lasts}, timeZone: UTC}}'
 
 
-def world_of(*windows: str, names: tuple[str, ...] = ("edge-1", "edge-2"), **more: str) -> RolloutWorld:
+def world_of(*windows: str, names: tuple[str, ...] = NAMES, **more: str) -> RolloutWorld:
     files = {f"clusters/{name}/app.yaml": REBOOTS for name in names}
     world = RolloutWorld(
         spec=simple_fleet(*names, masters=2),
@@ -91,7 +92,7 @@ def test_nothing_is_written_before_the_window_opens_and_the_time_of_the_next_ope
 def test_a_step_that_would_not_end_before_the_window_does_waits_for_the_next_night() -> None:
     world = world_of(allow("0 9 * * *", "25m"))
     assert isinstance(world.run(hours=36), Done)
-    begun = [configs(world, name)[0] for name in ("edge-1", "edge-2")]
+    begun = [configs(world, name)[0] for name in NAMES]
     for night, at in enumerate(begun):
         assert clock(9, night) <= at <= clock(9, night) + timedelta(minutes=5), begun
     assert world.memory().halt is None
@@ -161,7 +162,7 @@ def test_a_deletion_is_a_step_too() -> None:
 
 def two_groups(*windows: str) -> RolloutWorld:
     world = world_of(*windows)
-    world.files |= {f"clusters/{name}/masters.yaml": MASTERS for name in ("edge-1", "edge-2")}
+    world.files |= {f"clusters/{name}/masters.yaml": MASTERS for name in NAMES}
     return world
 
 
@@ -233,10 +234,10 @@ def failed_in_a_freeze() -> RolloutWorld:
     world = world_of(freeze("0 10 5 1 *", "8h"))
     world.faults.set(FaultId.NODE_DEGRADED, when="before-drain")
     bad = machine_config("50-worker-app", files={"/etc/app.conf": "BROKEN\n"}, app_service=UNIT)
-    world.files |= {f"clusters/{name}/app.yaml": bad for name in ("edge-1", "edge-2")}
+    world.files |= {f"clusters/{name}/app.yaml": bad for name in NAMES}
     assert isinstance(world.run(), Halted)
     good = machine_config("50-worker-app", files={"/etc/app.conf": "good\n"}, app_service=UNIT)
-    world.files |= {f"clusters/{name}/app.yaml": good for name in ("edge-1", "edge-2")}
+    world.files |= {f"clusters/{name}/app.yaml": good for name in NAMES}
     world.clock.wait(clock(10))
     return world
 
@@ -259,6 +260,18 @@ def test_a_repair_in_a_freeze_is_written_where_somebody_overrides_it() -> None:
     assert world.memory().halt is None
     assert told.until == clock(18)
     assert not world.writes("edge-2")
+
+
+def test_a_repair_of_two_steps_does_not_fail_while_its_second_step_waits_for_a_window() -> None:
+    world = failed_in_a_freeze()
+    world.files |= {f"clusters/{name}/policy.yaml": policy({"/etc/x": "x.service"}) for name in NAMES}
+    world.files["fleet.yaml"] = fleet(allow("0 11 * * *", "5m"), allow("0 17 * * *", "2h"))
+    told = waits(world, hours=5)
+    assert [w.time < clock(11.1) for w in world.writes("edge-1")][-1]
+    assert told.until == clock(17)
+    assert world.standing("edge-1") is Standing.IN_FLIGHT
+    assert "window closed until 2026-01-05 17:00 UTC; next: pool worker" in told.reason
+    assert isinstance(world.run(hours=12), Done)
 
 
 def test_a_pool_that_git_pauses_is_paused_at_once_and_let_go_in_the_window() -> None:

@@ -25,10 +25,11 @@ from gitops_mc.core.rollout.transitions import prune_settings, without_drift
 
 def assess(case: Case) -> Assessment:
     """Look at one cluster. While it waits for nothing but its change window, its clocks do not run."""
-    found = _look_at(case)
-    if found.window is None or (case.memory.failure is not None and not case.memory.repairing):
-        return found
-    return _look_at(replace(case, counting=Counting.STOPPED))
+    if case.windows and case.memory.started is not None and not case.memory.out:
+        still = _look_at(replace(case, counting=Counting.STOPPED))
+        if still.window is not None:
+            return still
+    return _look_at(case)
 
 
 def _look_at(case: Case) -> Assessment:

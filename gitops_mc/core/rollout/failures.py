@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
 from gitops_mc.core.gates.attribution import RENDER_DEGRADED
@@ -22,14 +23,20 @@ REPAIR_GRACE = timedelta(minutes=5)
 
 
 def failure_of(
-    case: Case, desired: DesiredCluster, gates: GateBook, managed: tuple[str, ...]
+    case: Case,
+    desired: DesiredCluster,
+    gates: GateBook,
+    managed: tuple[str, ...],
+    unwritten: AbstractSet[str] = frozenset(),
 ) -> Failure | None:
+    """What has failed with the content that was started. `unwritten`: pools that a repair has still to be written to; what
+    is Degraded there says nothing about it, until it stalls.
+    """
     memory = case.memory
     failed: dict[str, Verdict] = {}
     for pool, verdict in gates.not_open(managed):
-        if isinstance(verdict, Failed) and (
-            _stalled(case, gates, pool) or _counts(case, gates.readings[pool], pool)
-        ):
+        reached = pool not in unwritten and _counts(case, gates.readings[pool], pool)
+        if isinstance(verdict, Failed) and (reached or _stalled(case, gates, pool)):
             failed[f"pool:{pool}"] = verdict
     failed |= _stuck_bracket(case)
     failed |= {f"module:{m}": v for m, v in gates.modules.items() if isinstance(v, Failed)}

@@ -51,7 +51,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         return replace(looked, standing=Standing.PASSED, reason=reason, undone=undone)
     if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
         memory = replace(memory, failure=refused_write(case, desired, case.fault))
-    failure = failure_of(case, desired, gates, managed)
+    failure = failure_of(case, desired, gates, managed, _unwritten(memory, plan))
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = replace(memory, failure=failure)
     looked = replace(looked, memory=memory, next=_following(case, looked, managed))
@@ -163,6 +163,13 @@ def _with_hands(reason: str, gates: GateBook, memory: ClusterMemory) -> str:
 
 REPAIRING = (StepKind.MODULE, StepKind.POLICY, StepKind.POOLS)
 """Steps that can mend a pool; what is taken away in the end comes after all have settled."""
+
+
+def _unwritten(memory: ClusterMemory, plan: ClusterPlan) -> frozenset[str]:
+    """Pools that a repair has still to be written to."""
+    if not memory.repairing:
+        return frozenset()
+    return frozenset(pool for step in plan.steps if step.kind in REPAIRING for pool in step.pools)
 
 
 def _repair_exempt(case: Case, gates: GateBook, plan: ClusterPlan) -> frozenset[str]:
