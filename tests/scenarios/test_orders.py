@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import json
+from datetime import datetime, timedelta
 
 from gitops_mc.app.looks import Pace
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
@@ -187,3 +188,194 @@ def test_a_cluster_held_in_mid_step_ends_the_step_and_begins_no_other() -> None:
     assert spec(world, "51-worker-app") != old_worker
     assert spec(world, "51-master-app") == old_master, "the next step was not begun"
     assert isinstance(world.run(), Done)
+
+
+# --------------------------------------------------------------------------------------------------------- aborted
+
+ABORTED = Acts(aborted=Abort("alarms in the shop", by="mei"))
+MARK = "gitops-mc.io/aborted"
+
+
+def aborted(world: RolloutWorld, cluster: str, name: str = "worker") -> JsonObject | None:
+    text = (pool(world, cluster, name)["metadata"].get("annotations") or {}).get(MARK)
+    return None if text is None else dict(json.loads(text))
+
+
+def nodes_begun(world: RolloutWorld, cluster: str, since: datetime) -> int:
+    """How many times a node was sent to another config."""
+    sent = "machineconfiguration.alauda.io/desiredConfig"
+    writes = [
+        w for w in world.fleet.servers[cluster].writes if w.resource.startswith("nodes") and w.time > since
+    ]
+    return sum(
+        (w.before or {}).get("metadata", {}).get("annotations", {}).get(sent)
+        != (w.after or {}).get("metadata", {}).get("annotations", {}).get(sent)
+        for w in writes
+    )
+
+
+def stopped_in_mid_roll(acts: Acts = ABORTED) -> RolloutWorld:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    rests(world, acts, hours=1)
+    return world
+
+
+def test_an_abort_in_mid_roll_pauses_the_pool_and_no_node_begins_after_it() -> None:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    before = count_all(world)
+    begun = world.clock.now()
+    rests(world, ABORTED, hours=4)
+    (pause,) = world.writes("edge-1")[before["edge-1"] :]
+    assert (pause.resource.partition(".")[0], pause.name, pause.verb) == (
+        "machineconfigpools",
+        "worker",
+        "patch",
+    )
+    assert aborted(world, "edge-1") == {
+        "abort": "gitops-mc",
+        "by": "mei",
+        "why": "alarms in the shop",
+        "content": world.cluster_memory("edge-1").started,
+        "paused": False,
+    }
+    assert nodes_begun(world, "edge-1", pause.time) == 0
+    assert nodes_begun(world, "edge-1", begun) <= 1
+    assert {n: len(world.writes(n)) for n in ("edge-2", "edge-3")} == {
+        n: before[n] for n in ("edge-2", "edge-3")
+    }
+    assert world.cluster_memory("edge-1").failure is None
+    assert isinstance(world.last.decision.outlook, Hold)
+    assert "aborted by mei (alarms in the shop)" in world.last.decision.outlook.reasons[0]
+
+
+def test_a_pool_of_an_aborted_rollout_is_given_back_as_it_was_on_resume_and_the_rollout_ends() -> None:
+    world = stopped_in_mid_roll()
+    assert paused(world, "edge-1")
+    assert isinstance(world.run(), Done)
+    assert aborted(world, "edge-1") is None
+    assert "paused" not in pool(world, "edge-1")["spec"] or not paused(world, "edge-1")
+    assert set(world.reboots("edge-1").values()) == {2}, "no node reboots more often"
+
+
+def test_an_abort_never_touches_a_pool_that_another_has_paused_nor_does_its_end() -> None:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    world.fleet.person("edge-1").pause("worker")
+    before = count_all(world)
+    rests(world, ABORTED, hours=1)
+    assert count_all(world) == before
+    world.run(hours=1)
+    assert count_all(world) == before
+    assert paused(world, "edge-1")
+    assert aborted(world, "edge-1") is None
+
+
+def test_what_somebody_lets_run_again_in_spite_of_an_abort_is_not_paused_again() -> None:
+    world = stopped_in_mid_roll()
+    world.fleet.person("edge-1").unpause("worker")
+    before = count_all(world)
+    rests(world, ABORTED, hours=1)
+    assert count_all(world) == before
+    assert isinstance(world.run(), Done)
+    assert aborted(world, "edge-1") is None
+    assert not paused(world, "edge-1")
+
+
+def test_with_let_finish_nodes_go_on_to_the_end_and_nothing_is_written() -> None:
+    world = rolled()
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    before = count_all(world)
+    rests(world, Acts(aborted=Abort("enough for today", let_finish=True)), hours=2)
+    assert count_all(world) == before
+    assert set(world.reboots("edge-1").values()) == {2}
+    assert world.standing("edge-1") is Standing.PASSED
+    assert world.standing("edge-2") is Standing.HELD
+    assert isinstance(world.run(), Done)
+
+
+def test_an_open_bracket_stays_open_through_an_abort_and_is_ended_on_resume() -> None:
+    world = rolled(both=True)
+    world.run(until=lambda _: paused(world, "edge-1"))
+    before = count_all(world)
+    rests(world, ABORTED, hours=3)
+    assert count_all(world) == before
+    assert paused(world, "edge-1")
+    assert aborted(world, "edge-1") is None
+    assert isinstance(world.run(), Done)
+    assert not paused(world, "edge-1")
+    assert set(world.reboots("edge-1").values()) == {2}
+
+
+def test_an_abort_of_one_cluster_stops_no_other() -> None:
+    world = rolled(ONE_WAVE)
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    acts = Acts(aborted_clusters={"edge-1": Abort("its shop has alarms", by="tom")})
+    outlook = world.run(acts)
+    assert isinstance(outlook, Hold), outlook
+    assert outlook.acts == ("resume edge-1",)
+    assert aborted(world, "edge-1") is not None
+    assert world.standing("edge-2") is world.standing("edge-3") is Standing.PASSED
+    assert "edge-1 was aborted by tom" in world.view("edge-1").reason
+    assert isinstance(world.run(), Done)
+
+
+def test_newer_content_gets_in_on_resume_before_the_pool_runs_again() -> None:
+    world = stopped_in_mid_roll()
+    world.files.update(repository("three"))
+    resumed = world.clock.now()
+    assert isinstance(world.run(), Done)
+    wrote = next(w.time for w in world.writes("edge-1") if w.name == "50-worker-app" and w.time > resumed)
+    ran = next(w.time for w in world.writes("edge-1") if w.name == "worker" and w.time > resumed)
+    assert wrote < ran
+    assert sorted(world.reboots("edge-1").values()) == [2, 2, 3], "two went straight to the newest"
+
+
+def test_newer_content_in_a_bracket_gets_in_on_resume_and_no_node_starts_on_half_of_it() -> None:
+    world = rolled(both=True)
+    world.run(until=lambda _: one_node_done(world, "edge-1"))
+    rests(world, ABORTED, hours=1)
+    assert aborted(world, "edge-1") is not None
+    world.files.update(repository("three", both=True))
+    assert isinstance(world.run(), Done)
+    assert aborted(world, "edge-1") is None
+    assert not paused(world, "edge-1")
+    assert sorted(world.reboots("edge-1").values()) == [2, 2, 3]
+
+
+def test_newer_content_for_another_pool_waits_until_what_was_aborted_has_gone_on() -> None:
+    world = stopped_in_mid_roll()
+    for n in (1, 2, 3):
+        world.files[f"clusters/edge-{n}/master.yaml"] = machine_config(
+            "50-master-app", "master", files={"/etc/m.conf": "1\n"}
+        )
+    assert isinstance(world.run(), Done)
+    assert set(world.reboots("edge-1").values()) >= {2}
+    assert aborted(world, "edge-1") is None
+
+
+def test_a_failed_cluster_that_is_aborted_stays_failed_and_takes_its_repair_on_resume() -> None:
+    world = RolloutWorld(files=repository("one"))
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Done)
+    world.files.update(repository("BROKEN"))
+    world.run()
+    rests(world, ABORTED, hours=1)
+    assert aborted(world, "edge-1") is not None
+    assert world.standing("edge-1") is Standing.FAILED
+    world.files.update(repository("three"))
+    assert isinstance(world.run(), Done)
+    assert aborted(world, "edge-1") is None
+
+
+def test_a_fresh_process_without_memory_asks_before_it_lets_an_aborted_pool_run() -> None:
+    world = stopped_in_mid_roll()
+    world.store.state = None
+    before = count_all(world)
+    outlook = world.run(hours=1)
+    assert isinstance(outlook, Hold), outlook
+    assert count_all(world) == before
+    assert "which an abort has paused" in world.view("edge-1").reason
+    assert isinstance(world.run(Acts(approved=frozenset({"edge-1", "edge-2", "edge-3"}))), Done)
+    assert aborted(world, "edge-1") is None

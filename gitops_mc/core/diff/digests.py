@@ -10,6 +10,7 @@ from gitops_mc.core.diff.paths import ANNOTATIONS, LABELS, PAUSED, Leaves, Path,
 from gitops_mc.core.ignition.comparing import decoded_fields
 from gitops_mc.core.ignition.merging import effective_of
 from gitops_mc.core.model import (
+    ABORT_ANNOTATION,
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
     FLEET_LABEL,
@@ -21,7 +22,10 @@ from gitops_mc.core.model import (
 from gitops_mc.core.remembered import Remembered
 
 OUR_MARKS: frozenset[Path] = frozenset(
-    {(*LABELS, FLEET_LABEL), (*ANNOTATIONS, APPLIED_ANNOTATION), (*ANNOTATIONS, BRACKET_ANNOTATION)}
+    {
+        (*LABELS, FLEET_LABEL),
+        *((*ANNOTATIONS, mark) for mark in (APPLIED_ANNOTATION, BRACKET_ANNOTATION, ABORT_ANNOTATION)),
+    }
 )
 
 PRUNE_MARK: Path = (*ANNOTATIONS, PRUNE_ANNOTATION)

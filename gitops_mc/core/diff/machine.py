@@ -22,6 +22,7 @@ from gitops_mc.core.diff.digests import applied_digest
 from gitops_mc.core.diff.paths import PAUSED, Path, said_only, shown, value_at, with_value
 from gitops_mc.core.ignition import keep_live_encoding
 from gitops_mc.core.model import (
+    ABORT_ANNOTATION,
     ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
@@ -135,7 +136,8 @@ def _paused_otherwise(case: Case) -> Drift | None:
     """A pool whose manifest sets `paused`, which no apply carries: told while it differs and nobody is rolling it."""
     wanted, standing = value_at(case.manifest.body, PAUSED), value_at(case.live, PAUSED)
     unset = case.key.kind is not Kind.MACHINE_CONFIG_POOL or wanted in (ABSENT, None)
-    if unset or BRACKET_ANNOTATION in annotations_of(case.live) or (wanted is True) == (standing is True):
+    ours = {BRACKET_ANNOTATION, ABORT_ANNOTATION} & annotations_of(case.live).keys()
+    if unset or ours or (wanted is True) == (standing is True):
         return None
     reason = (
         f"Git says paused: {json.dumps(wanted)}, the cluster does not; "

@@ -28,6 +28,7 @@ from gitops_mc.core.gates.nodes import NodeState, read_node
 from gitops_mc.core.gates.pool import read_pool
 from gitops_mc.core.gates.pool_checks import paused_by
 from gitops_mc.core.gates.readings import (
+    STANDING_STILL,
     Agreement,
     Attribution,
     Paused,
@@ -47,6 +48,7 @@ from gitops_mc.core.gates.waiting import (
 )
 
 __all__ = [
+    "STANDING_STILL",
     "Agreement",
     "Attribution",
     "Counting",

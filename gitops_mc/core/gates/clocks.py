@@ -14,6 +14,7 @@ from typing import assert_never
 
 from gitops_mc.core.gates.pool_view import NODES_NOT_READ
 from gitops_mc.core.gates.readings import (
+    STANDING_STILL,
     Paused,
     PoolNotKnown,
     PoolReading,
@@ -110,7 +111,7 @@ def _settle(
 
 def _stopped(clocks: PoolClocks, reading: Unsettled, counting: Counting, elapsed: timedelta) -> PoolClocks:
     """Take out of the clocks what does not count: all of them when stopped, the stall clock while paused by us."""
-    if counting is Counting.STOPPED or reading.paused is Paused.BY_ANOTHER:
+    if counting is Counting.STOPPED or reading.paused in STANDING_STILL:
         return clocks.shifted(elapsed)
     if reading.paused is Paused.BY_US and clocks.progress_at is not None:
         return replace(clocks, progress_at=clocks.progress_at + elapsed)
@@ -129,7 +130,7 @@ def _unsettled(
         mismatch=reading.accept,
         mismatch_since=(clocks.mismatch_since if same else now) if reading.accept else None,
     )
-    if counting is Counting.STOPPED or reading.paused is Paused.BY_ANOTHER:
+    if counting is Counting.STOPPED or reading.paused in STANDING_STILL:
         return Waiting(f"{reading.reason}{_see(reading)}"), clocks
     return _timed(reading, clocks, policy, now), clocks
 

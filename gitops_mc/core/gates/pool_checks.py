@@ -18,6 +18,7 @@ from gitops_mc.core.gates.pool_view import PoolView
 from gitops_mc.core.gates.readings import Agreement, Paused
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
+    ABORT_ANNOTATION,
     BRACKET_ANNOTATION,
     PAUSED_ANNOTATION,
     JsonObject,
@@ -32,10 +33,13 @@ _NAMES_SHOWN = 5
 
 
 def paused_by(pool: JsonObject) -> Paused:
-    """Whether a pool is paused, and whether that is our own bracket."""
+    """Whether a pool is paused, and whether by us: by an open bracket, or an abort."""
     if (pool.get("spec") or {}).get("paused") in (None, False):
         return Paused.NO
-    return Paused.BY_US if BRACKET_ANNOTATION in annotations_of(pool) else Paused.BY_ANOTHER
+    marks = annotations_of(pool)
+    if BRACKET_ANNOTATION in marks:
+        return Paused.BY_US
+    return Paused.BY_ABORT if ABORT_ANNOTATION in marks else Paused.BY_ANOTHER
 
 
 def _paused(view: PoolView) -> Iterator[str]:
@@ -43,6 +47,8 @@ def _paused(view: PoolView) -> Iterator[str]:
     match paused_by(view.body):
         case Paused.BY_US:
             yield "paused by us, in the middle of a step"
+        case Paused.BY_ABORT:
+            yield "paused by an abort; it runs again when somebody resumes it"
         case Paused.BY_ANOTHER if PAUSED_ANNOTATION in annotations_of(view.body):
             yield "paused, because its manifest says so"
         case Paused.BY_ANOTHER:

@@ -65,8 +65,14 @@ class Paused(StrEnum):
     NO = "no"
     BY_US = "by us"
     """Our bracket's annotation stands on the pool."""
+    BY_ABORT = "by abort"
+    """An abort's annotation stands on the pool: it runs again when that is taken back."""
     BY_ANOTHER = "by another"
     """Never unpaused by us."""
+
+
+STANDING_STILL = (Paused.BY_ANOTHER, Paused.BY_ABORT)
+"""Somebody wants the pool to stand still: no time counts for it."""
 
 
 class Agreement(StrEnum):

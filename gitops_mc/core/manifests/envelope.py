@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from gitops_mc.core.manifests.scalars import type_name
 from gitops_mc.core.model import (
+    ABORT_ANNOTATION,
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
     FLEET_LABEL,
@@ -35,6 +36,7 @@ _OURS: Final = (
     ("labels", FLEET_LABEL),
     ("annotations", APPLIED_ANNOTATION),
     ("annotations", BRACKET_ANNOTATION),
+    ("annotations", ABORT_ANNOTATION),
 )
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _MAX_NAME: Final = 253

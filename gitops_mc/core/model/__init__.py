@@ -18,6 +18,7 @@ from gitops_mc.core.model.facts import (
     Unknown,
 )
 from gitops_mc.core.model.names import (
+    ABORT_ANNOTATION,
     ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
     BRACKET_ANNOTATION,
@@ -75,6 +76,7 @@ from gitops_mc.core.model.verdicts import (
 )
 
 __all__ = [
+    "ABORT_ANNOTATION",
     "ADOPT_ANNOTATION",
     "APPLIED_ANNOTATION",
     "BRACKET_ANNOTATION",

@@ -10,6 +10,7 @@ from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Failed, Kind, NotKnown, Open, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
+from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.brackets import freed_by_git
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, module_of_clock
@@ -37,16 +38,20 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     failed = memory.failure
     repair = failed is not None and repairs(failed, newest, case.live)
     could = Admission(Standing.READY, "could start", plan, gates, repair=repair, ends_step=orphaned)
-    if failed is not None and not repair and failed.content != newest.content:
+    if failed is not None and not repair and newest.content != failed.content:
         told = f"newer content does not change what failed, so it inherits the failure: {failed.reason}"
         return replace(could, standing=Standing.FAILED, reason=told)
+    if failed is not None and newest.content == failed.content != memory.started:
+        return replace(could, standing=Standing.FAILED, reason=f"held, it has failed here: {failed.reason}")
     if stopped := _stopped_by_plan(case, plan):
         return replace(could, standing=stopped[0], reason=stopped[1])
     if unpublished := sorted(gates.unpublished):
         return _unpublished(case, plan, gates, unpublished)
     if used_up := _used_up(plan, gates):
         return replace(could, standing=Standing.BLOCKED, reason=used_up)
-    exempt = _fix_forward(case, current, gates) | _freed_by_git(case)
+    forward = _fix_forward(case, current, gates)
+    exempt = forward | _freed_by_git(case)
+    could = replace(could, overtakes=tuple(sorted(forward & stopped_pools(case.live).keys())))
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
     shut = _not_settled(case, current, gates, closed) if closed else _sick_modules(case, plan, gates)
     if shut:
@@ -119,7 +124,11 @@ def needs_approval(case: Case, plan: ClusterPlan) -> bool:
     memory = case.memory
     first = memory.started is None and memory.passed is None
     approved = memory.approved == case.newest.content or case.name in case.approved
-    return first and not approved and (plan.touch is Touch.CHANGES_EXISTING or bool(marked_pools(case.live)))
+    return first and not approved and (plan.touch is Touch.CHANGES_EXISTING or bool(_ours_paused(case.live)))
+
+
+def _ours_paused(live: LiveCluster) -> tuple[str, ...]:
+    return (*marked_pools(live), *stopped_pools(live))
 
 
 def _first_changes(plan: ClusterPlan, live: LiveCluster) -> str:
@@ -127,6 +136,7 @@ def _first_changes(plan: ClusterPlan, live: LiveCluster) -> str:
     touched += [
         f"pool {p}, which a step of ours that was never closed has paused" for p in marked_pools(live)
     ]
+    touched += [f"pool {p}, which an abort has paused" for p in stopped_pools(live)]
     return ", ".join(touched[:3]) + (f" and {len(touched) - 3} more" if len(touched) > 3 else "")
 
 
@@ -166,12 +176,13 @@ def _sick_modules(case: Case, plan: ClusterPlan, gates: GateBook) -> tuple[Stand
 def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> frozenset[str]:
     """Pools whose closed gate lets the newest content through, because it changes what unsettled them.
 
-    At once when they are degraded, stalled, or held as failed; while they roll healthily only if a human is impatient.
+    At once when they are degraded, stalled, held as failed, or stopped by an abort; while they roll healthily only if a human is impatient.
     """
     memory = case.memory
     marked = frozenset(marked_pools(case.live))  # a step of ours is open on them, known to the memory or not
+    stopped = frozenset(stopped_pools(case.live))
     if not memory.begun:
-        return marked
+        return marked | stopped
     started = None if current is None else current.desired
     held = memory.failure is not None
     exempt = set(marked)
@@ -182,7 +193,8 @@ def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> fro
         changed = started is None or pool_subject(started, case.live, pool) != pool_subject(
             case.newest, case.live, pool
         )
-        stuck = held or reading.terminal is not None or isinstance(gates.pools.get(pool), Failed)
+        stuck = held or pool in stopped or reading.terminal is not None
+        stuck = stuck or isinstance(gates.pools.get(pool), Failed)
         if changed and (stuck or case.name in case.impatient):
             exempt.add(pool)
     return frozenset(exempt)

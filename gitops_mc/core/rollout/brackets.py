@@ -25,8 +25,14 @@ from gitops_mc.core.pools import rendered_name
 from gitops_mc.core.raw import section
 from gitops_mc.core.rollout.moves import PoolPatch
 
-_PATH = "/metadata/annotations/" + BRACKET_ANNOTATION.replace("~", "~0").replace("/", "~1")
-_PAUSED_PATH = "/metadata/annotations/" + PAUSED_ANNOTATION.replace("~", "~0").replace("/", "~1")
+
+def annotation_path(annotation: str) -> str:
+    """Where an annotation stands, as JSON Patch writes it (RFC 6901)."""
+    return "/metadata/annotations/" + annotation.replace("~", "~0").replace("/", "~1")
+
+
+_PATH = annotation_path(BRACKET_ANNOTATION)
+_PAUSED_PATH = annotation_path(PAUSED_ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +81,15 @@ def opening(pool: JsonObject, step: str, content: Content) -> PoolPatch:
         },
         sort_keys=True,
     )
-    operations: list[JsonObject] = [_test(pool)]
+    return marking(pool, _PATH, text)
+
+
+def marking(pool: JsonObject, mark: str, text: str) -> PoolPatch:
+    """Pause a pool and write a mark at a path, in one patch."""
+    operations: list[JsonObject] = [tested(pool)]
     if metadata(pool).get("annotations") is None:
         operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
-    operations.append({"op": "add", "path": _PATH, "value": text})
+    operations.append({"op": "add", "path": mark, "value": text})
     operations.append({"op": "add", "path": "/spec/paused", "value": True})
     return PoolPatch(name_of(pool), tuple(operations))
 
@@ -88,9 +99,14 @@ def closing(pool: JsonObject, mark: Mark, desired: JsonObject | None) -> PoolPat
 
     A manifest that sets `paused` itself takes effect here; otherwise it becomes what it was before us.
     """
-    wanted = section(desired, "spec").get("paused", mark.before)
-    operations = [_test(pool), {"op": "remove", "path": _PATH}]
-    if wanted is True and mark.before is not True:
+    return giving_back(pool, _PATH, desired, before=mark.before)
+
+
+def giving_back(pool: JsonObject, mark: str, desired: JsonObject | None, *, before: bool | None) -> PoolPatch:
+    """Take the mark at a path off and give `paused` back: as the manifest says, or else as it was before the mark."""
+    wanted = section(desired, "spec").get("paused", before)
+    operations = [tested(pool), {"op": "remove", "path": mark}]
+    if wanted is True and before is not True:
         operations.append({"op": "add", "path": _PAUSED_PATH, "value": "true"})
     if wanted is not None:
         operations.append({"op": "add", "path": "/spec/paused", "value": wanted})
@@ -114,18 +130,13 @@ def freed_by_git(pool: JsonObject, manifest: JsonObject | None) -> bool:
 
 def pausing(pool: JsonObject) -> PoolPatch:
     """Pause a pool because its manifest says so, and remember on it that it was us."""
-    operations: list[JsonObject] = [_test(pool)]
-    if metadata(pool).get("annotations") is None:
-        operations.append({"op": "add", "path": "/metadata/annotations", "value": {}})
-    operations.append({"op": "add", "path": _PAUSED_PATH, "value": "true"})
-    operations.append({"op": "add", "path": "/spec/paused", "value": True})
-    return PoolPatch(name_of(pool), tuple(operations))
+    return marking(pool, _PAUSED_PATH, "true")
 
 
 def freeing(pool: JsonObject) -> PoolPatch:
     """Let a pool run again that its manifest had paused."""
     operations: list[JsonObject] = [
-        _test(pool),
+        tested(pool),
         {"op": "remove", "path": _PAUSED_PATH},
         {"op": "add", "path": "/spec/paused", "value": False},
     ]
@@ -139,5 +150,6 @@ def renders_while_paused(pool: JsonObject, mark: Mark) -> bool:
     return rendered_name(pool) != mark.rendered
 
 
-def _test(pool: JsonObject) -> JsonObject:
+def tested(pool: JsonObject) -> JsonObject:
+    """The operation by which the server refuses a patch of anything but what it was decided on."""
     return {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(pool)}

@@ -86,6 +86,8 @@ class Admission:
     """It repairs what failed: written through a halt."""
     ends_step: bool = False
     """A step of a content that cannot be had any more stands open: this one takes over, to end it."""
+    overtakes: tuple[str, ...] = ()
+    """Pools that an abort has stopped, and that it may be written to before they run again."""
     failure: Failure | None = None
     """It has failed before anything was written: never published."""
     window: WindowClosed | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import title_of
+from gitops_mc.core.rollout.aborting import resumes, stops
 from gitops_mc.core.rollout.case import Admission, Assessment
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
@@ -26,12 +27,40 @@ class Desk:
     budget: Budget
     moves: dict[str, Move] = field(default_factory=dict)
 
+    def stop(self, name: str) -> None:
+        """Pause what rolls where an abort stands."""
+        a, abort = self.found[name], self.on.acts.abort(name)
+        live = self.on.observed.live.get(name)
+        if abort is None or live is None:
+            return
+        pause = stops(name, live, a.memory, self.on.fleet.policy.gates, abort)
+        if pause is not None:
+            self.moves[name] = pause
+
+    def resume(self, name: str) -> None:
+        """End an abort's pause where none stands any more, unless newer content takes over at once."""
+        a, live = self.found[name], self.on.observed.live.get(name)
+        if live is None or self._taken_over(a):
+            return
+        unpause = resumes(a, live)
+        if unpause is not None:
+            self.moves[name] = unpause
+
+    def _taken_over(self, a: Assessment) -> bool:
+        """Whether newer content goes into pools that an abort has stopped, before they run again."""
+        arriving = a.admission
+        if arriving is None or arriving.standing is not Standing.READY or not arriving.overtakes:
+            return False
+        kept_out = a.mid_step or a.name in self.on.acts.held or arriving.window is not None
+        halted = self.memory.halt is not None and not arriving.repair
+        return not kept_out and not halted
+
     def go_on(self, name: str) -> None:
         """The next step of a content that is under way. Newer content takes over at a step's border: none is begun that
         it would only have to undo, even where its own wave is not open yet.
         """
         a = self.found[name]
-        if not isinstance(a.next, Act) or a.standing is Standing.SKIPPED:
+        if name in self.moves or not isinstance(a.next, Act) or a.standing is Standing.SKIPPED:
             return
         halted = self.memory.halt is not None and not a.memory.repairing
         superseded = a.admission is not None and a.admission.standing is not Standing.FAILED
@@ -50,13 +79,15 @@ class Desk:
             return
         if arriving.window is not None:
             return
-        urgent = arriving.ends_step or (arriving.repair and a.memory.failure is not None)
+        repair = arriving.repair and a.memory.failure is not None
+        urgent = arriving.ends_step or repair or self._taken_over(a)
         if not urgent and (view.state is not WaveState.OPEN or self.memory.halt is not None):
             return
         done = isinstance(arriving.next, Finished)
         if not done and not urgent and not self._holds_place(a) and not self._place(name, view):
             return
         memory = admitted(a.memory, self._newest(name), self.on.fleet.commit, self.on.now)
+        memory = replace(memory, overtaken=arriving.overtakes)
         self._keep(
             name, replace(a, memory=memory, standing=Standing.IN_FLIGHT, reason="admitted", admission=None)
         )

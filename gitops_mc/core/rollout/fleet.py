@@ -286,6 +286,10 @@ def _moves(
     budget: Budget,
 ) -> Desk:
     desk = Desk(on, memory, dict(found), budget)
+    for name in filter(on.may_stop, found):
+        desk.stop(name)
+    for name in filter(on.may_write, found):
+        desk.resume(name)
     for view in views:
         for name in filter(on.may_write, view.members):
             desk.go_on(name)

@@ -114,6 +114,8 @@ class ClusterMemory:
     it was written."""
     touched: tuple[str, ...] = ()
     """Pools that writes of `started` have touched, remembered before they are made: they gate it, come what may."""
+    overtaken: tuple[str, ...] = ()
+    """Pools that an abort had stopped when `started` took over: it is written to them before they run again."""
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
     module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
     gate_since: Mapping[str, datetime] = field(default_factory=dict)

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gitops_mc.core.diff.comparison import ORDER
-from gitops_mc.core.gates import Counting, Paused, Unsettled
+from gitops_mc.core.gates import STANDING_STILL, Counting, Unsettled
 from gitops_mc.core.model import FLEET_LABEL, DesiredCluster
 from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan, title_of
+from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
@@ -104,7 +105,7 @@ def _failed(case: Case, looked: Assessment, gates: GateBook, failure: Failure | 
 
 def _opened_after_all(case: Case, gates: GateBook) -> bool:
     """Whether nothing fails any more; that a pool is paused, or its clocks are stopped, is no better state of it."""
-    still = any(isinstance(r, Unsettled) and r.paused is Paused.BY_ANOTHER for r in gates.readings.values())
+    still = any(isinstance(r, Unsettled) and r.paused in STANDING_STILL for r in gates.readings.values())
     return case.counting is Counting.RUNNING and not still and not any_failed(gates)
 
 
@@ -176,7 +177,7 @@ def _repair_exempt(case: Case, gates: GateBook, plan: ClusterPlan) -> frozenset[
     """While a repair is written, step by step: a pool that what failed before keeps unsettled does not stop it, until the
     repair has been written to that pool; from then on it has to settle like any other before the next step.
     """
-    if not case.memory.repairing:
-        return frozenset()
     outstanding = {pool for step in plan.steps if step.kind in REPAIRING for pool in step.pools}
+    if not case.memory.repairing:  # where an abort was overtaken, the same
+        outstanding &= {*case.memory.overtaken} & stopped_pools(case.live).keys()
     return frozenset(p for p, r in gates.readings.items() if p in outstanding and repairable(r, case.memory))

@@ -101,6 +101,7 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
         passed_prune=prune_settings(prune),
         failure=None,
         begun=False,
+        overtaken=(),
         accepted=(),
         step=None,
         spec_hashes={},

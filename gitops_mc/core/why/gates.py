@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.gates import Paused, PoolReading, Unsettled, nodes_in_pools, paused_by, read_pool
 from gitops_mc.core.model import JsonObject, Open, Unknown, metadata
+from gitops_mc.core.rollout.abort_marks import AbortMark, abort_mark_of
 from gitops_mc.core.rollout.acts import findings
 from gitops_mc.core.rollout.brackets import mark_of
 from gitops_mc.core.rollout.gating import order_of, our_configs
@@ -67,6 +68,11 @@ def _paused(pool: str, body: JsonObject) -> Iterator[Link]:
             step = mark.step if mark is not None else "a step"
             told = f"{pool} is paused by gitops-mc for {step or 'a step'}, until all its writes are made"
             yield Link(Subject.POOL, told, blocks=True, commands=("gitops-mc apply",))
+        case Paused.BY_ABORT:
+            stopped = abort_mark_of(body)
+            by = f" by {stopped.by}" if stopped is not None and stopped.by else ""
+            told = f"{pool} is paused because the rollout was aborted{by}{_because(stopped)}; it runs again on resume"
+            yield Link(Subject.POOL, told, blocks=True)
         case Paused.BY_ANOTHER:
             told = f"{pool} is paused{_pauser(body)}; gitops-mc never unpauses what another has paused"
             unpause = (
@@ -75,6 +81,10 @@ def _paused(pool: str, body: JsonObject) -> Iterator[Link]:
             yield Link(Subject.POOL, told, blocks=True, commands=(unpause,))
         case Paused.NO:
             return
+
+
+def _because(mark: AbortMark | None) -> str:
+    return f" ({mark.why})" if mark is not None and mark.why else ""
 
 
 def _pauser(body: JsonObject) -> str:
