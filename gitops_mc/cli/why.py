@@ -63,6 +63,7 @@ def command(
         live=standing.live,
         decision=standing.decision,
         driver=driver_of(file),
+        at=standing.at,
     )
     links = why(question)
     if output == "json":

@@ -8,6 +8,7 @@ from gitops_mc.core.plan import NodeImpact, PoolImpact, Step
 from gitops_mc.core.render.plan_words import deed, headline, remarks, standing_words, step_gate
 from gitops_mc.core.render.problems import problem_json
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview, ServerCheck, WavePreview
+from gitops_mc.core.rollout.windows import WindowClosed
 
 
 def plan_json(found: FleetPreview) -> JsonObject:
@@ -53,6 +54,7 @@ def _cluster(cluster: ClusterPreview) -> JsonObject:
         "impactNotKnown": (plan.unforeseen or None) if plan is not None else None,
         "stopped": standing_words(cluster) or None,
         "firstContactApproval": bool(cluster.approve),
+        "window": _window(cluster.window),
         "steps": [] if plan is None else [_step(step, cluster) for step in plan.steps],
         "pools": [_impact(impact) for impact in cluster.impacts],
         "nodesRebooting": cluster.rebooting,
@@ -64,6 +66,14 @@ def _cluster(cluster: ClusterPreview) -> JsonObject:
         "problems": [problem_json(problem) for problem in errors],
         "digest": None if plan is None else plan.digest,
     }
+
+
+def _window(window: WindowClosed | None) -> JsonObject | None:
+    """Why the first step may not begin now, and when it may; null: it may."""
+    if window is None:
+        return None
+    opens_at = window.opens_at.isoformat(timespec="seconds") if window.opens_at is not None else None
+    return {"reason": window.reason, "opensAt": opens_at}
 
 
 def _step(step: Step, cluster: ClusterPreview) -> JsonObject:

@@ -193,6 +193,8 @@ def remarks(cluster: ClusterPreview) -> Iterator[tuple[str, str]]:
         return
     for refusal in plan.refusals:
         yield "refused", f"{refusal.reason} [{refusal.rule}]"
+    yield from (("refused", misfit) for misfit in cluster.misfits)
+    yield from (("window", told) for told in (cluster.opens_in,) if told)
     for not_read in plan.not_read:
         yield "not read", f"{not_read.kind.value}: {not_read.reason}"
     if isinstance(cluster.live.nodes, Unknown) and plan.impacts:

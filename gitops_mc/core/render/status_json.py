@@ -23,6 +23,7 @@ from gitops_mc.core.rollout.moves import (
     Wait,
     WaveState,
 )
+from gitops_mc.core.rollout.windows import WindowClosed
 
 APPLY = "gitops-mc apply"
 
@@ -68,7 +69,11 @@ def _pending(memory: FleetMemory) -> bool:
 
 def _outlook(decision: Decision) -> JsonObject:
     opened = frozenset(name for w in decision.waves if w.state is WaveState.OPEN for name in w.members)
-    coming = [c.cluster for c in decision.clusters if c.standing is Standing.READY and c.cluster in opened]
+    coming = [
+        c.cluster
+        for c in decision.clusters
+        if c.standing is Standing.READY and c.cluster in opened and c.window is None
+    ]
     if coming and isinstance(decision.outlook, Wait):
         return {
             "state": "pending",
@@ -130,8 +135,14 @@ def _cluster(
         "acceptable": list(findings(memory).get(name, ())),
         "dark_since": _at(m.dark_since),
         "merge_order": m.merge_order,
+        "window": None if view is None or view.window is None else _window(view.window, now),
         "ages": None if live is None else _ages(live, now),
     }
+
+
+def _window(window: WindowClosed, now: datetime) -> JsonObject:
+    """Why the next step may not begin now, and when it may."""
+    return {"reason": window.reason, "told": window.told(now), "opens_at": _at(window.opens_at)}
 
 
 def _step(step: StepIntent) -> JsonObject:

@@ -73,7 +73,12 @@ def _wave(wave: JsonObject, now: datetime) -> str:
 
 
 def _cluster_lines(c: JsonObject, now: datetime) -> Iterator[Line]:
-    reason = f": {c['reason']}" if c["reason"] not in {"", c["standing"]} and not c["failure"] else ""
+    said = (
+        c["reason"]
+        if c["window"] is None
+        else c["reason"].replace(c["window"]["reason"], c["window"]["told"])
+    )
+    reason = f": {said}" if said not in {"", c["standing"]} and not c["failure"] else ""
     yield Line(f"  {c['cluster']}: {c['standing']}{reason}", _TONES.get(c["standing"], Tone.WARN))
     for word in ("started", "passed"):
         if c[word]["content"]:
@@ -83,7 +88,8 @@ def _cluster_lines(c: JsonObject, now: datetime) -> Iterator[Line]:
 
 def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
     if failure := c["failure"]:
-        yield f"held since {_ago(failure['at'], now)}: {failure['reason']}", Tone.BAD
+        repair = "" if c["window"] is None else f"; newer content: {c['window']['told']}"
+        yield f"held since {_ago(failure['at'], now)}: {failure['reason']}{repair}", Tone.BAD
         yield (
             f"gitops-mc release {c['cluster']}, or newer content that changes {', '.join(s.replace(':', ' ', 1) for s in failure['subjects'])}",
             Tone.PLAIN,

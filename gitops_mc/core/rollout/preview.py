@@ -22,8 +22,11 @@ from gitops_mc.core.rollout.fleet import prune_limits
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, WaveMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.next_step import marked_pools
+from gitops_mc.core.rollout.timing import length_of, shut, written
 from gitops_mc.core.rollout.transitions import admitted
 from gitops_mc.core.rollout.waves import Line, contents_digest, lines
+from gitops_mc.core.rollout.windows import Shut, WindowClosed
 
 
 class Answer(StrEnum):
@@ -67,6 +70,12 @@ class ClusterPreview:
     """What is remembered of it and has decided the plan."""
     module_limit: timedelta = timedelta(0)
     """How long a module may take before it counts as failed; nobody knows how long it will."""
+    window: WindowClosed | None = field(default=None, compare=False)
+    """Why its first step may not begin at this moment; outside the digest."""
+    opens_in: str = field(default="", compare=False)
+    """The same in words, with how long that is from now; empty when it may begin, or never may."""
+    misfits: tuple[str, ...] = field(default=(), compare=False)
+    """Of every step that fits no window: why, with the numbers and the way out."""
 
     @property
     def name(self) -> str:
@@ -79,9 +88,8 @@ class ClusterPreview:
     @property
     def refused(self) -> bool:
         """Whether something that Git asks for is refused, here or by the server."""
-        return (self.plan is not None and bool(self.plan.refusals)) or any(
-            check.answer is Answer.REFUSED for check in self.checks.values()
-        )
+        refused = self.plan is not None and bool(self.plan.refusals or self.misfits)
+        return refused or any(check.answer is Answer.REFUSED for check in self.checks.values())
 
     @property
     def impacts(self) -> tuple[PoolImpact, ...]:
@@ -247,8 +255,25 @@ def _cluster(newest: DesiredCluster, scene: _Scene) -> ClusterPreview:
         touched = sum(1 for write in plan.writes if write.touch is Touch.CHANGES_EXISTING)
         approve = f"first contact: {touched} of {len(plan.writes)} writes change, take over or delete what somebody set"
     limit = fleet.policy.gates.module.timeout
-    return replace(
+    shown = replace(
         shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past, module_limit=limit
+    )
+    return _in_windows(shown, plan, scene)
+
+
+def _in_windows(shown: ClusterPreview, plan: ClusterPlan, scene: _Scene) -> ClusterPreview:
+    """The same with what its change windows say to its steps; a step that is begun already goes on in any case."""
+    rules, gates = scene.fleet.windows(shown.desired), scene.fleet.policy.gates
+    steps = [s for s in plan.steps if written(s)]
+    if not rules or not steps or marked_pools(shown.live):
+        return shown
+    found = [shut(shown.name, rules, length_of(s, plan, shown.live, gates), scene.now) for s in steps]
+    first = found[0]
+    return replace(
+        shown,
+        window=first,
+        opens_in=first.told(scene.now) if first is not None and first.shut is not Shut.NEVER else "",
+        misfits=tuple(dict.fromkeys(f.reason for f in found if f is not None and f.shut is Shut.NEVER)),
     )
 
 

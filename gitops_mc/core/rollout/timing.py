@@ -135,10 +135,13 @@ def begins_a_step(act: Act) -> bool:
     """Whether nodes may begin to move by it: a pool that its manifest pauses comes to rest, and a module that is only
     remembered is not written.
     """
-    writes = act.step.writes
-    rests = isinstance(act.move, Pause) and not writes
-    remembered = bool(writes) and all(isinstance(w, Adopt) and not w.sent for w in writes)
-    return act.begins and not rests and not remembered
+    rests = isinstance(act.move, Pause) and not act.step.writes
+    return act.begins and not rests and (written(act.step) or not act.step.writes)
+
+
+def written(step: Step) -> bool:
+    """Whether a step has writes that are sent, not only remembered."""
+    return any(not isinstance(w, Adopt) or w.sent for w in step.writes)
 
 
 _STANDINGS = {

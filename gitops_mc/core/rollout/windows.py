@@ -61,6 +61,10 @@ class WindowClosed:
     opens_at: datetime | None
     """The next moment at which it may; None where there is none."""
 
+    def told(self, now: datetime) -> str:
+        """The reason, with how long that is from now."""
+        return self.reason + (f" (in {told_span(self.opens_at - now)})" if self.opens_at is not None else "")
+
 
 Opening: TypeAlias = WindowOpen | WindowClosed
 

@@ -18,6 +18,7 @@ CHAIN: tuple[Part, ...] = (
     fleetwide.wave,
     fleetwide.halt,
     fleetwide.budget,
+    cluster.window,
     cluster.cluster,
     cluster.failure,
     cluster.refusals,

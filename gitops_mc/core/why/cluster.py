@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.timing import override
 from gitops_mc.core.why.link import Link, Question, Subject
 
 _GOOD = (Standing.PASSED, Standing.READY)
@@ -25,6 +26,14 @@ _COMMANDS = {
     Standing.PROBLEMS: ("gitops-mc validate",),
     Standing.READY: ("gitops-mc apply",),
 }
+
+
+def window(q: Question) -> Iterator[Link]:
+    """The change window or freeze that it waits for."""
+    found = q.view.window
+    if found is not None:
+        told = found.reason if q.at is None else found.told(q.at)
+        yield Link(Subject.WINDOW, told, blocks=True, commands=(f"{override(q.name)}  # to go on at once",))
 
 
 def cluster(q: Question) -> Iterator[Link]:

@@ -62,7 +62,7 @@ def wave(q: Question) -> Iterator[Link]:
     yield Link(Subject.WAVE, told, blocks=not open_enough, commands=approve)
     if found.state is WaveState.CLOSED:
         yield from _closing(q, found)
-    elif found.state is WaveState.OPEN and q.view.standing is Standing.READY:
+    elif found.state is WaveState.OPEN and q.view.standing is Standing.READY and q.view.window is None:
         yield from _places(q, found)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from gitops_mc.core.live import LiveCluster
@@ -23,6 +24,7 @@ class Subject(StrEnum):
     DRIVER = "driver"
     HALT = "halt"
     BUDGET = "budget"
+    WINDOW = "window"
     CLUSTER = "cluster"
     FAILURE = "failure"
     STEP = "step"
@@ -57,6 +59,8 @@ class Question:
     live: Mapping[str, LiveCluster]
     decision: Decision
     driver: Driver
+    at: datetime | None = None
+    """When it was looked; None: times from then on are not told."""
 
     @property
     def name(self) -> str:
