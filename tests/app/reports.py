@@ -34,7 +34,9 @@ class Answer:
     ) -> None:
         found = standing(world)
         desired = next(c for c in found.fleet.clusters if c.name == cluster)
-        question = Question(desired, pool, found.fleet, found.memory, found.live, found.decision, driver)
+        question = Question(
+            desired, pool, found.fleet, found.memory, found.live, found.decision, driver, found.at
+        )
         self.links: tuple[Link, ...] = why(question)
         self.text = text_of(why_text(question, self.links))
         self.commands = commands(self.links)
