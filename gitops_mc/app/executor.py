@@ -262,8 +262,8 @@ class Executor:
         for cluster in fleet.clusters:
             m = memory.cluster(cluster.name)
             known = contents.setdefault(cluster.name, {})
-            for content, commit in ((m.started, m.started_commit), (m.passed, m.passed_commit)):
-                if content is None or content == cluster.content or content in known:
+            for content, commit in m.stands_at:
+                if content == cluster.content or content in known:
                     continue
                 found = self.past(cluster.name, commit, content)
                 if found is not None:

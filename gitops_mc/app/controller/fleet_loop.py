@@ -20,6 +20,7 @@ from gitops_mc.app.controller.telling import Discretion
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import Clock
+from gitops_mc.app.use_cases.repository import past_contents
 from gitops_mc.core.custom.conditions import State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
 from gitops_mc.core.custom.kept import cluster_memory, fleet_memory, with_cluster_spec, with_fleet_spec
@@ -57,7 +58,7 @@ class Means(Protocol):
         ...
 
     def executor(self, spec: FleetSpec) -> Executor:
-        """With a `past` of nothing; the loop brings its own. Raises GitopsMcError."""
+        """The loop gives it its `past`. Raises GitopsMcError."""
         ...
 
 
@@ -151,14 +152,13 @@ class FleetLoop:
             ) or NO_COMMIT
             kept = self.poller
             self.poller = self.means.poller(spec)
+            self._past = Past(past_contents(self.poller.source))
             self.poller.before = followed
             if kept is not None:  # until the new source has been read, what was followed stays
                 self.poller.desired, self.poller.pulled = kept.desired, kept.pulled
         if self.executor is None or before is None or before.clusters != spec.clusters:
             self.executor = self.means.executor(spec)
-        from_git = self.executor.past
-        if self._past is None or before is None or before.source != spec.source:
-            self._past = Past(from_git)
+        assert self._past is not None
         self.executor.past = self._past.get
         self._spec = spec
         return spec

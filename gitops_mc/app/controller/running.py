@@ -65,7 +65,7 @@ class Controller:
         """Until `stopping` says so; then the lease is given up. Raises LeadershipLostError: the process is to end at once."""
         while not stopping():
             self.tick()
-            self.clock.wait(self._next())
+            self.clock.wait(self.next_turn())
         self.leadership.give_up()
 
     def tick(self) -> None:
@@ -126,7 +126,7 @@ class Controller:
         self.loops.pop(name, None)
         self._due.pop(name, None)
 
-    def _next(self) -> datetime:
+    def next_turn(self) -> datetime:
         """When the next turn is due."""
         now = self.clock.now()
         lease = now + self.leadership.terms.renew_every

@@ -206,8 +206,9 @@ def _unfit(value: Any, schema: Schema, path: str) -> Cause | None:
 
 
 def _mismatch(pattern: str, value: str) -> bool:
-    """Whether the pattern does not match; its `$` is the very end, as in Go."""
-    return re.search(pattern.removesuffix("$") + r"\Z", value) is None
+    """Whether the pattern does not match anywhere; a `$` at its end is the very end, as in Go."""
+    ends = pattern.endswith("$") and not pattern.endswith(r"\$")
+    return re.search(pattern[:-1] + r"\Z" if ends else pattern, value) is None
 
 
 def _failed_checks(value: Any, schema: Schema, path: str) -> Iterator[Cause]:

@@ -1,0 +1,112 @@
+"""Conditions as kstatus reads them: Ready, Reconciling, Stalled (sigs.k8s.io/cli-utils, "kstatus").
+
+Ready is True when what Git says has been reached. Reconciling stands while time alone may get it further, Stalled while a
+human is needed: then nobody who waits for Ready waits in vain without being told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, assert_never
+
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.rollout.moves import ClusterView, Done, Halted, Hold, Outlook, Standing, Wait
+
+LONGEST_MESSAGE: Final = 2_000
+"""Characters; more is cut off, and `gitops-mc why` has it all."""
+
+
+class State(StrEnum):
+    """What somebody who waits for Ready has to know."""
+
+    READY = "ready"
+    MOVING = "moving"
+    STUCK = "stuck"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """One object's state in a word for machines (`reason`, CamelCase) and one for people."""
+
+    state: State
+    reason: str
+    message: str
+
+
+_OF_STANDING: Final[Mapping[Standing, tuple[State, str]]] = {
+    Standing.PASSED: (State.READY, "Passed"),
+    Standing.IN_FLIGHT: (State.MOVING, "InFlight"),
+    Standing.FAILED: (State.STUCK, "Failed"),
+    Standing.BLOCKED: (State.STUCK, "Blocked"),
+    Standing.UNPUBLISHED: (State.MOVING, "NotPublished"),
+    Standing.PROBLEMS: (State.STUCK, "ProblemsInGit"),
+    Standing.UNREACHABLE: (State.STUCK, "Unreachable"),
+    Standing.UNREGISTERED: (State.STUCK, "Unregistered"),
+    Standing.SKIPPED: (State.STUCK, "Skipped"),
+    Standing.APPROVAL: (State.STUCK, "NeedsApproval"),
+    Standing.HELD: (State.STUCK, "HeldByHand"),
+    Standing.READY: (State.MOVING, "WaitsForItsWave"),
+    Standing.NOT_KNOWN: (State.MOVING, "NotKnown"),
+    Standing.GONE: (State.STUCK, "GoneFromGit"),
+}
+
+
+def of_cluster(view: ClusterView) -> Summary:
+    """How a cluster stands."""
+    state, reason = _OF_STANDING[view.standing]
+    if view.hands and state is State.MOVING:
+        state = State.STUCK
+    return Summary(state, reason, view.hands or view.reason)
+
+
+def of_outlook(outlook: Outlook) -> Summary:
+    """How a fleet stands."""
+    match outlook:
+        case Done(reason):
+            return Summary(State.READY, "Done", reason)
+        case Wait(reason=reason):
+            return Summary(State.MOVING, "Rolling", reason)
+        case Hold(reasons, acts):
+            told = "; ".join(reasons) + (f"; what helps: {'; '.join(acts)}" if acts else "")
+            return Summary(State.STUCK, "NeedsSomebody", told)
+        case Halted(reason):
+            return Summary(State.STUCK, "Halted", reason)
+        case _:
+            assert_never(outlook)
+
+
+def conditions(
+    before: Sequence[Mapping[str, Any]], summary: Summary, generation: int, now: datetime
+) -> list[JsonObject]:
+    """The three conditions. Since when each stands is taken over from those before, where its status is the same."""
+    said = {
+        "Ready": "True" if summary.state is State.READY else "False",
+        "Reconciling": "True" if summary.state is State.MOVING else "False",
+        "Stalled": "True" if summary.state is State.STUCK else "False",
+    }
+    known = {str(c.get("type")): c for c in before}
+    return [
+        {
+            "type": name,
+            "status": status,
+            "reason": summary.reason,
+            "message": summary.message[:LONGEST_MESSAGE],
+            "observedGeneration": generation,
+            "lastTransitionTime": _since(known.get(name), status, now),
+        }
+        for name, status in said.items()
+    ]
+
+
+def _since(before: Mapping[str, Any] | None, status: str, now: datetime) -> str:
+    if before is not None and before.get("status") == status and before.get("lastTransitionTime"):
+        return str(before["lastTransitionTime"])
+    return stamp(now)
+
+
+def stamp(at: datetime) -> str:
+    """As the API writes a time: whole seconds, UTC."""
+    return at.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,129 @@
+"""The status of our objects, as people and kubectl read it, made from what a pass came to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from gitops_mc.core.custom.conditions import State, Summary, conditions, of_cluster, of_outlook, stamp
+from gitops_mc.core.model import Commit, JsonObject
+from gitops_mc.core.rollout.memory import NO_COMMIT
+from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing, WaveView
+
+_LONGEST_REASON: Final = 1_000
+_SHORT: Final = 12
+_MOST_DRIFT: Final = 50
+
+Redact = Callable[[str], str]
+"""Takes what is sensitive out of a text that is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pulled:
+    """What is known of the repository: the commit that is followed, when it was asked for last, and what is wrong with it."""
+
+    commit: Commit = NO_COMMIT
+    polled: datetime | None = None
+    problem: str = ""
+    """Why the repository's newest content is not followed; what was read before still is."""
+
+
+def fleet_status(
+    decision: Decision, pulled: Pulled, body: JsonObject, now: datetime, redact: Redact
+) -> JsonObject:
+    """Status of the Fleet, without memory and history."""
+    summary = of_outlook(decision.outlook)
+    if pulled.problem:
+        summary = Summary(State.STUCK, "Repository", f"{pulled.problem}; meanwhile: {summary.message}")
+    here = [c for c in decision.clusters if c.standing is not Standing.GONE]
+    passed = sum(1 for c in here if c.standing is Standing.PASSED)
+    return {
+        **_common(summary, body, now, redact),
+        "outlook": type(decision.outlook).__name__.lower(),
+        "progress": f"{passed}/{len(here)}",
+        "source": _source(pulled, redact),
+        "waves": [_wave(w, decision.clusters, redact) for w in decision.waves],
+    }
+
+
+def fleet_trouble(
+    summary: Summary, pulled: Pulled | None, body: JsonObject, now: datetime, redact: Redact
+) -> JsonObject:
+    """Status of a Fleet that cannot be followed at all: what was said before of clusters and waves stays as it was said."""
+    return {
+        **(body.get("status") or {}),
+        **_common(summary, body, now, redact),
+        "outlook": "unknown",
+        **({} if pulled is None else {"source": {**_sourced(body), **_source(pulled, redact)}}),
+    }
+
+
+def _sourced(body: JsonObject) -> JsonObject:
+    """What the process before this one followed: it has to be found again after a restart."""
+    found: JsonObject = (body.get("status") or {}).get("source") or {}
+    return {k: v for k, v in found.items() if k != "problem"}
+
+
+def rollout_status(view: ClusterView, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+    """Status of a ClusterRollout, without memory."""
+    drifts = () if view.plan is None else view.plan.drifts
+    return {
+        **_common(of_cluster(view), body, now, redact),
+        **_present(
+            {
+                "standing": view.standing.value,
+                "reason": redact(view.reason)[:_LONGEST_REASON],
+                "wave": view.wave,
+                "content": view.content or "",
+                "shortContent": (view.content or "")[:_SHORT],
+                "step": view.step,
+                "drift": sorted(f"{d.key.kind.value}/{d.key.name}" for d in drifts)[:_MOST_DRIFT],
+                "hands": redact(view.hands)[:_LONGEST_REASON],
+            }
+        ),
+    }
+
+
+def rollout_trouble(summary: Summary, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+    """Status of a ClusterRollout that takes no part, with why."""
+    return {**(body.get("status") or {}), **_common(summary, body, now, redact)}
+
+
+def _common(summary: Summary, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+    before: Sequence[Mapping[str, Any]] = (body.get("status") or {}).get("conditions") or ()
+    generation = int((body.get("metadata") or {}).get("generation") or 0)
+    safe = Summary(summary.state, summary.reason, redact(summary.message))
+    return {
+        "observedGeneration": generation,
+        "conditions": conditions(before, safe, generation, now),
+    }
+
+
+def _source(pulled: Pulled, redact: Redact) -> JsonObject:
+    return _present(
+        {
+            "commit": pulled.commit,
+            "shortCommit": pulled.commit[:_SHORT],
+            "polled": stamp(pulled.polled) if pulled.polled is not None else "",
+            "problem": redact(pulled.problem)[:_LONGEST_REASON],
+        }
+    )
+
+
+def _wave(wave: WaveView, clusters: Sequence[ClusterView], redact: Redact) -> JsonObject:
+    members = frozenset(wave.members)
+    passed = sum(1 for c in clusters if c.cluster in members and c.standing is Standing.PASSED)
+    return _present(
+        {
+            "name": wave.wave,
+            "state": wave.state.value,
+            "reason": redact(wave.reason)[:_LONGEST_REASON],
+            "passed": f"{passed}/{len(members)}",
+        }
+    )
+
+
+def _present(members: Mapping[str, Any]) -> JsonObject:
+    return {name: value for name, value in members.items() if value not in ("", [])}

@@ -1,0 +1,76 @@
+"""A repository that people push to, and what a process of the controller has fetched of it: a PolledSource in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from gitops_mc.app.ports import NotAccepted, Polled, Tree, TreeEntry
+from gitops_mc.core.errors import SourceError
+from gitops_mc.core.model import Commit
+
+BEGINNING = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+@dataclass
+class Server:
+    """What the Git server has."""
+
+    commits: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    head: str = ""
+    down: str = ""
+    """Why polls fail at this moment."""
+    unsigned: set[str] = field(default_factory=set)
+    """Commits that nobody has signed."""
+    lost: set[str] = field(default_factory=set)
+    """Commits that it gives out no more."""
+
+    def push(self, files: Mapping[str, str]) -> str:
+        """A new commit on the followed branch."""
+        number = f"{len(self.commits)}{json.dumps(dict(files), sort_keys=True)}"
+        self.head = hashlib.sha1(number.encode()).hexdigest()
+        self.commits[self.head] = dict(files)
+        return self.head
+
+    def clone(self) -> Clone:
+        """What a process that begins with an empty folder has."""
+        return Clone(self)
+
+
+@dataclass
+class Clone:
+    """The PolledSource."""
+
+    server: Server
+    here: set[str] = field(default_factory=set)
+    accepted: str = ""
+    polls: int = 0
+
+    def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
+        server = self.server
+        self.polls += 1
+        if server.down:
+            raise SourceError(server.down)
+        gone = frozenset(c for c in wanted - self.here if c in server.lost or c not in server.commits)
+        self.here |= wanted - gone
+        head = Commit(server.head)
+        if head in server.unsigned:
+            standing = Commit(self.accepted) if self.accepted else None
+            return NotAccepted(head, "refs/heads/main", "nobody has signed it", "sign it", standing, gone)
+        self.here.add(head)
+        self.accepted = head
+        return Polled(head, "refs/heads/main", BEGINNING, "a commit", gone=gone)
+
+    def tree(self, revision: str | None = None) -> Tree:
+        commit = revision or self.accepted
+        if commit not in self.here:
+            raise SourceError(f"commit {commit[:12]} is not kept")
+        files = self.server.commits[commit]
+        entries = tuple(
+            TreeEntry(path, hashlib.sha1(text.encode()).hexdigest(), len(text.encode()), 0o100644)
+            for path, text in sorted(files.items())
+        )
+        return Tree(commit, entries, lambda entry: files[entry.path].encode())
