@@ -61,11 +61,6 @@ _ROWS: Final = (
         "is its public half registered as a deploy key of this repository, and is the user in the address right?",
     ),
     _row(
-        r"error setting certificate|problem with the ssl ca cert|error adding trust anchors|error reading ca cert",
-        "the given CA certificates cannot be read",
-        "give them in PEM: -----BEGIN CERTIFICATE-----",
-    ),
-    _row(
         r"certificate|no alternative .*subject name|ssl: no ",
         "the certificate of the server is not to be trusted",
         "give the CA that signed it, and write the name that it is made for; is it expired?",

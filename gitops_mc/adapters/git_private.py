@@ -11,6 +11,7 @@ import base64
 import os
 import shlex
 import shutil
+import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -139,6 +140,8 @@ def _beginning(repository: Path) -> str:
 
 
 def _check(address: Address, access: Access) -> None:
+    if access.ca.strip():
+        _check_ca(access.ca)
     credentials = access.credentials
     match address.scheme:
         case "ssh":
@@ -164,6 +167,15 @@ def _check(address: Address, access: Access) -> None:
                 raise SourceError("a local path needs no credentials", hint="leave them out")
         case _:
             assert_never(address.scheme)
+
+
+def _check_ca(ca: bytes) -> None:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca.decode("ascii", "replace"))
+    except (ssl.SSLError, ValueError) as error:
+        raise SourceError(
+            "the given CA certificates cannot be read", hint="give them in PEM: -----BEGIN CERTIFICATE-----"
+        ) from error
 
 
 def _filled(folder: Path, address: Address, access: Access, repository: Path) -> Private:

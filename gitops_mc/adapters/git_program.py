@@ -21,6 +21,7 @@ from gitops_mc.core.errors import SourceError
 
 _GUARD: Final = """\
 ulimit -f "$1" 2>/dev/null || :
+trap '' XFSZ
 input=$2
 shift 2
 exec 3<&0
@@ -32,7 +33,8 @@ status=$?
 kill "$guard"
 exit "$status"
 """
-"""Standard input is a pipe that nobody writes to: it ends when this process does. A limit that cannot be set is one that is lower already."""
+"""Standard input is a pipe that nobody writes to: it ends when this process does. A limit that cannot be set is one that is lower
+already. What exceeds it is told `File too large`, and not killed without a word."""
 
 _BLOCK: Final = 512
 _READ: Final = 65_536

@@ -33,7 +33,7 @@ _COMMIT: Final = re.compile(r"[0-9a-f]{40}")
 _NAME: Final = re.compile(r"(?!-|/|.*(?:\.\.|//|@\{|/\.|\.lock(?:/|$)))[^\x00-\x20\x7f~^:?*\[\\]+(?<![/.])")
 _DEPTHS: Final = (8, 64, 1024)
 """How far back is looked for the commit before, to tell a push from rewritten history: most pushes are short."""
-_MANY_PACKS: Final = 16
+_MANY_PACKS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +177,14 @@ class RemoteSource:
 
     def _bring(self, git: GitClient, found: _Standing, before: str | None) -> None:
         """Fetch the followed commit; and so much of its history, within reason, that it leads to the one before."""
-        git.fetch(found.name, INCOMING, 1)
+        if before is None:
+            git.fetch(found.name, INCOMING, 1)
+            return
         for depth in _DEPTHS:
-            commit = self._store.commit_of(INCOMING)
-            if before is None or commit is None or not git.shallow or git.descends(commit, before):
-                return
             git.fetch(found.name, INCOMING, depth)
+            commit = self._store.commit_of(INCOMING)
+            if commit is None or not git.shallow or git.descends(commit, before):
+                return
 
     def _bring_wanted(self, git: GitClient, found: _Standing, wanted: frozenset[Commit]) -> frozenset[Commit]:
         """Fetch the wanted commits that are not here; those that cannot be had are returned."""

@@ -24,7 +24,7 @@ _SPACE: Final = "refs/gitops-mc/"
 INCOMING: Final = f"{_SPACE}incoming"
 _ACCEPTED: Final = f"{_SPACE}accepted/"
 _WANTED: Final = f"{_SPACE}wanted/"
-_KEPT: Final = 32
+_KEPT: Final = 12
 """Accepted commits that are kept beside the wanted ones: who reads one may be slower than the next poll."""
 
 _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
