@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
 
-from gitops_mc.app.use_cases.applying import policy_remarks, windows_kept
+from gitops_mc.app.use_cases.applying import policy_remarks
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
-from gitops_mc.cli.asking import at_the_terminal
-from gitops_mc.cli.carrying import Job, Wanted
+from gitops_mc.cli.asking import at_the_terminal, whoami
+from gitops_mc.cli.carrying import Job, Override, Wanted
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
@@ -54,8 +55,13 @@ from gitops_mc.core.rollout.waves import lines
     help="Newer content need not wait until what rolls healthily has settled.",
 )
 @click.option(
-    "--ignore-windows", is_flag=True, help="Go on although fleet.yaml has windows, which apply cannot keep."
+    "--override-window",
+    "overridden",
+    metavar="CLUSTER",
+    multiple=True,
+    help="For this run the change windows and freezes of this cluster do not count; may be repeated, and be a glob. Needs --reason.",
 )
+@click.option("--reason", metavar="TEXT", default="", help="Why windows are overridden; kept with the act.")
 @options.output("text", "json")
 @connecting.STATE
 @connecting.connection
@@ -70,7 +76,8 @@ def command(
     yes: bool,
     digest: str | None,
     impatient: bool,
-    ignore_windows: bool,
+    overridden: tuple[str, ...],
+    reason: str,
     output: str,
     state: Path | None,
     access: Access,
@@ -85,14 +92,13 @@ def command(
     found, commit = repository.read()
     learnt = Learnt(terminal, found)
     usable(found)
-    if not ignore_windows:
-        windows_kept(found.policy)
     terminal.say(*(Line(f"note: {remark}", Tone.WARN) for remark in policy_remarks(found.policy)))
     everybody = tuple(c.name for c in found.clusters)
     acts = Acts(
         approved=_known(approved, found),
         impatient=frozenset(everybody) if impatient else frozenset(),
         only=frozenset(c.name for c in chosen(found, clusters)) if clusters else None,
+        overriding=_overriding(overridden, reason, everybody),
     )
     if not (yes or digest or at_the_terminal(terminal)):
         raise UsageError(
@@ -101,7 +107,7 @@ def command(
         )
     fleet = Fleet(found.policy, found.clusters, commit)
     typed = connecting.typed(repo, state, revision)
-    wanted = Wanted(yes, digest, acts, output, typed)
+    wanted = Wanted(yes, digest, acts, output, typed, Override(overridden, reason))
     file = connecting.state_file(state, repo)
     with (
         stop_on_signals() as stop,
@@ -109,6 +115,22 @@ def command(
         session(access, everybody, store, repository, stop) as connected,
     ):
         return Job(terminal, connected, fleet, learnt, wanted, stop).run()
+
+
+def _overriding(globs: tuple[str, ...], reason: str, everybody: tuple[str, ...]) -> dict[str, str]:
+    """By cluster: who overrides its windows, and why. Raises UsageError."""
+    if bool(globs) != bool(reason):
+        raise UsageError(
+            "windows are overridden for named clusters and for a reason",
+            hint='--override-window CLUSTER --reason "the fix for tonight\'s outage"',
+        )
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in everybody):
+            close = get_close_matches(glob, everybody, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"clusters: {', '.join(everybody)}"
+            raise UsageError(f"--override-window {glob}: there is no such cluster", hint=hint)
+    told = f"{whoami()}: {reason}"
+    return {name: told for name in everybody if any(fnmatchcase(name, glob) for glob in globs)}
 
 
 def _known(names: tuple[str, ...], found: DesiredState) -> frozenset[str]:

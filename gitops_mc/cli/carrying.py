@@ -12,6 +12,7 @@ from gitops_mc.app.use_cases.applying import (
     Interrupted,
     open_steps,
     record_approval,
+    record_override,
     roll,
 )
 from gitops_mc.app.use_cases.planning import Planned, Session, ask_servers, plan_fleet
@@ -39,6 +40,14 @@ from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing, Wait, Wav
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """Whose change windows do not count for this run, as it was typed, and why."""
+
+    clusters: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """What the command line says."""
 
@@ -47,6 +56,7 @@ class Wanted:
     acts: Acts
     output: str
     typed: Typed
+    override: Override = Override()
 
 
 @dataclass(slots=True)
@@ -64,6 +74,7 @@ class Job:
         self._agreed(planned)
         acts = self.wanted.acts
         self._log(acts.approved & _approvals_needed(planned))
+        self._log_override(self.wanted.override)
         while True:
             with reporting(self.terminal, self.wanted.output) as reporter:
                 look, end = self._roll(acts, reporter)
@@ -100,6 +111,11 @@ class Job:
     def _log(self, names: frozenset[str]) -> None:
         for name in sorted(names):
             record_approval(self.session.executor.store, whoami(), self.session.clock.now(), name)
+
+    def _log_override(self, override: Override) -> None:
+        for clusters in override.clusters:
+            store, now = self.session.executor.store, self.session.clock.now()
+            record_override(store, whoami(), now, clusters, override.why)
 
     # ----------------------------------------------------------------------------------------------- meanwhile
 

@@ -296,18 +296,38 @@ def test_a_cluster_with_problems_is_left_out_and_the_exit_code_says_so(tmp_path:
         assert w.reboots() == {"edge-1-w1": 1}
 
 
-def test_what_cannot_be_kept_or_asked_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_what_fits_no_window_is_held_until_somebody_overrides_it_for_a_reason_that_is_kept(
+    tmp_path: Path,
+) -> None:
+    with world(tmp_path) as w:
+        w.commit(REBOOTS)
+        frozen = '  windows:\n    - freeze: {cron: "0 0 * * *", duration: 1d, timeZone: UTC}\n'
+        w.place.write({"repo/fleet.yaml": WAVES % "" + frozen})
+        told = w.apply()
+        assert told.code == 6, told
+        assert "no window opens in the next" in told.out
+        assert (
+            "lengthen its window in fleet.yaml, or: gitops-mc apply repo --override-window edge-1 --reason TEXT"
+            in told.out
+        )
+        assert w.serving.fleet.writes("edge-1") == ()
+        done = w.apply("--override-window", "edge-*", "--reason", "tonight's outage")
+        assert done.code == 0, done
+        assert set(w.reboots().values()) == {1}
+        (act,) = w.memory().acts
+        assert (act.what, act.why) == ("apply --override-window edge-*", "tonight's outage")
+        assert act.who
+
+
+def test_what_cannot_be_asked_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with world(tmp_path) as w:
         w.commit(REBOOTS)
         alone = w.place.run("apply", "repo")
         assert alone.code == 2
         assert "--yes" in alone.err
         assert w.apply("--approve", "rst").code == 2
-        windows = '  windows:\n    - freeze: {cron: "0 0 24 12 *", duration: 10d, timeZone: Asia/Shanghai}\n'
-        w.place.write({"repo/fleet.yaml": WAVES % "" + windows})
-        told = w.apply()
-        assert told.code == 6
-        assert "--ignore-windows" in told.err
+        assert w.apply("--override-window", "edge-1").code == 2
+        assert w.apply("--override-window", "edge-7", "--reason", "it burns").code == 2
         w.place.write(
             {"repo/fleet.yaml": WAVES % "", "repo/clusters/edge-2/app.yaml": "kind: Nonsense\n", "bad": "x"}
         )

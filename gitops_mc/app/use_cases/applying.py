@@ -10,9 +10,9 @@ from typing import TypeAlias
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import MemoryStore
 from gitops_mc.app.use_cases.planning import Session
-from gitops_mc.core.errors import GitopsMcError, RefusedError
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Unknown, count, named
+from gitops_mc.core.model import Unknown, named
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.policy import FleetPolicy, OnFailure
 from gitops_mc.core.rollout import acts as human
@@ -34,15 +34,6 @@ class Interrupted:
 
 Rolled: TypeAlias = tuple[Look, Ending | Interrupted | None]
 """A look, and the end if it was the last one."""
-
-
-def windows_kept(policy: FleetPolicy) -> None:
-    """Raises RefusedError when fleet.yaml has windows: this command cannot keep them."""
-    if policy.windows:
-        raise RefusedError(
-            f"fleet.yaml has {count(len(policy.windows), 'window')}, and apply does not keep windows",
-            hint="look at the clock yourself, then: gitops-mc apply --ignore-windows",
-        )
 
 
 def policy_remarks(policy: FleetPolicy) -> tuple[str, ...]:
@@ -95,6 +86,14 @@ def record_approval(store: MemoryStore, who: str, now: datetime, name: str) -> N
     memory = FleetMemory() if state is None else from_json(state)
     by = human.By(who, human.moment(memory, now))
     store.save(to_json(human.approved(memory, name, by)))
+
+
+def record_override(store: MemoryStore, who: str, now: datetime, clusters: str, why: str) -> None:
+    """Keep in the log that somebody lets the change windows of clusters not count, and why."""
+    state = store.load()
+    memory = FleetMemory() if state is None else from_json(state)
+    by = human.By(who, human.moment(memory, now), why)
+    store.save(to_json(human.overridden(memory, clusters, by)))
 
 
 def open_steps(memory: FleetMemory, live: Mapping[str, LiveCluster] | None = None) -> tuple[str, ...]:

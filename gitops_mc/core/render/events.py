@@ -9,6 +9,7 @@ An event is one line for people and one JSON object for programs:
 | `cluster` | cluster, wave, standing, step, reason, content |
 | `gate` | cluster, gate (`module <name>`, `policy`, `components`), state, reason |
 | `pool` | cluster, pool, state, reason, facts (all that is not as it has to be), nodes, updated, ready, unavailable, degraded (null: not read) |
+| `window` | clusters, reason, opens_at: what they would begin next waits for their change windows |
 | `write` | cluster, what |
 | `trouble` | what: a write that did not go through this time |
 | `waiting` | reason: nothing else was said for a while |
@@ -19,7 +20,7 @@ An event is one line for people and one JSON object for programs:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -39,6 +40,10 @@ from gitops_mc.core.render.progress import (
 )
 from gitops_mc.core.rollout.gating import COMPONENTS
 from gitops_mc.core.rollout.moves import ClusterView, GateView, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.windows import WindowClosed
+
+_NAMED = 3
+"""How many clusters of a group a line names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,31 @@ def changes(before: Progress | None, now: Progress) -> Iterator[Event]:
     for cluster in now.clusters:
         if cluster.view.cluster not in housed:
             yield from _cluster_changes(known.get(cluster.view.cluster), cluster, now.at)
+    yield from _window_changes({} if before is None else _outside(before), _outside(now), now.at)
+
+
+def _window_changes(
+    before: Mapping[WindowClosed, list[str]], now: Mapping[WindowClosed, list[str]], at: datetime
+) -> Iterator[Event]:
+    """Clusters that have come to wait for their windows, those that wait for the same moment in one line."""
+    for window, names in now.items():
+        fresh = [n for n in names if n not in before.get(window, ())]
+        if not fresh:
+            continue
+        opens_at = window.opens_at.isoformat(timespec="seconds") if window.opens_at is not None else None
+        fields: JsonObject = {"clusters": fresh, "reason": window.reason, "opens_at": opens_at}
+        more = f" and {len(fresh) - _NAMED} more" if len(fresh) > _NAMED else ""
+        yield Event(at, "window", fields, f"{', '.join(fresh[:_NAMED])}{more}: {window.told(at)}", Tone.WARN)
+
+
+def _outside(progress: Progress) -> dict[WindowClosed, list[str]]:
+    """Clusters that nothing but their window keeps from going on, by what is said of it."""
+    opened = {name for w in progress.waves if w.state is WaveState.OPEN for name in w.members}
+    found: dict[WindowClosed, list[str]] = {}
+    for view in (c.view for c in progress.clusters):
+        if view.window is not None and (view.standing is not Standing.READY or view.cluster in opened):
+            found.setdefault(view.window, []).append(view.cluster)
+    return found
 
 
 def _wave_changes(before: Progress | None, now: Progress, wave: WaveView) -> Iterator[Event]:

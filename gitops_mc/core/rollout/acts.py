@@ -266,6 +266,11 @@ def approved(memory: FleetMemory, name: str, by: By) -> FleetMemory:
     return memory.with_act(by.act(f"apply --approve {name}"))
 
 
+def overridden(memory: FleetMemory, clusters: str, by: By) -> FleetMemory:
+    """Keep that a human let the change windows of these clusters not count; it holds for that run alone."""
+    return memory.with_act(by.act(f"apply --override-window {clusters}"))
+
+
 def _no_such_cluster(memory: FleetMemory, cluster: str) -> Unchanged:
     close = get_close_matches(cluster, memory.clusters, n=1)
     known = f"did you mean {close[0]}?" if close else f"it knows {', '.join(memory.clusters) or 'none'}"

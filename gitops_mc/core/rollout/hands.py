@@ -24,6 +24,8 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
             return _ordered(a) or _in_flight(a, memory)
         case Standing.HELD:
             return "" if a.order is None else a.order.lift
+        case Standing.BLOCKED:
+            return _fits_no_window(a)
         case Standing.PASSED:
             return _undone(a) or "; ".join(_pools(a)) or _gone(a)
         case _:
@@ -91,7 +93,8 @@ def _in_flight(a: Assessment, memory: FleetMemory) -> str:
 
 
 def _fits_no_window(a: Assessment) -> str:
-    if a.window is None or a.window.shut is not Shut.NEVER:
+    window = a.window if a.admission is None else a.admission.window
+    if window is None or window.shut is not Shut.NEVER:
         return ""
     return f"lengthen its window in fleet.yaml, or: {override(a.name)}"
 
