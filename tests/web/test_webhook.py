@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import re
 import socket
 import threading
 import time
@@ -278,7 +279,7 @@ def test_no_body_and_no_headers_make_it_stumble(receiver: Receiver, caplog: pyte
         lines = b"".join(n.encode() + b": " + v + b"\r\n" for n, v in headers)
         head = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {len(body)}\r\n".encode()
         answer = raw(running, head + lines + b"\r\n" + body)
-        final = answer.removeprefix(b"HTTP/1.1 100 \r\n\r\n")
+        final = re.sub(rb"\AHTTP/1.1 100 .*?\r\n\r\n", b"", answer, flags=re.DOTALL)
         assert final[:13] in {b"HTTP/1.1 401 ", b"HTTP/1.1 400 ", b"HTTP/1.1 404 "}
 
     with caplog.at_level(logging.DEBUG):

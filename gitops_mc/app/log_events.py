@@ -1,0 +1,247 @@
+"""Every event of the log: one class a fact, its name the event's, its fields the event's fields.
+
+An event that is not here cannot be logged, and a field that is not here neither: both are type errors. What happens to fleets
+and clusters comes from `core/render/happening.py`, one event a reason; `Happened` carries it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import ClassVar, TypeAlias
+
+from gitops_mc.core.render.happening import Happening, Weight
+
+
+class Level(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    """Something is wrong, or needs a human."""
+    ERROR = "error"
+    """A bug, or the process cannot go on."""
+
+
+Value: TypeAlias = str | int | float | tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerStarted:
+    """The process is up, and has begun to ask for the lease."""
+
+    level: ClassVar[Level] = Level.INFO
+    version: str
+    identity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerStopped:
+    """It ended on purpose."""
+
+    level: ClassVar[Level] = Level.INFO
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTaken:
+    """We lead from now on."""
+
+    level: ClassVar[Level] = Level.INFO
+    identity: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseLost:
+    """We lead no more."""
+
+    level: ClassVar[Level] = Level.WARNING
+    identity: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseWatched:
+    """Another process leads."""
+
+    level: ClassVar[Level] = Level.INFO
+    identity: str
+    leader: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetForgotten:
+    """A Fleet object is gone; nothing is changed on its clusters."""
+
+    level: ClassVar[Level] = Level.INFO
+    fleet: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollDone:
+    """The source was asked. `result`: good, refused, failed."""
+
+    level: ClassVar[Level] = Level.DEBUG
+    fleet: str
+    revision: str
+    result: str
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassDone:
+    """One pass over a fleet. `outlook`: wait, hold, halted, done; `reason`: what it waits for."""
+
+    level: ClassVar[Level] = Level.DEBUG
+    fleet: str
+    revision: str
+    outlook: str
+    reason: str
+    moves: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteAccepted:
+    """A server accepted a write."""
+
+    level: ClassVar[Level] = Level.INFO
+    fleet: str
+    cluster: str
+    revision: str
+    step: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteTroubled:
+    """A write did not go through this time, and is decided on anew."""
+
+    level: ClassVar[Level] = Level.WARNING
+    fleet: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryNotSaved:
+    """The memory could not be kept, so nothing was written. `result`: conflict, failed."""
+
+    level: ClassVar[Level] = Level.WARNING
+    fleet: str
+    result: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderCarriedOut:
+    """What a human asked for by an annotation was done."""
+
+    level: ClassVar[Level] = Level.INFO
+    fleet: str
+    cluster: str
+    verb: str
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderRefused:
+    """What a human asked for was not done."""
+
+    level: ClassVar[Level] = Level.WARNING
+    fleet: str
+    cluster: str
+    verb: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookAnswered:
+    """Somebody called the webhook. `fleet` is empty where the secret was not known: any name would be the sender's."""
+
+    level: ClassVar[Level] = Level.INFO
+    fleet: str
+    answer: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsNotWritten:
+    """Kubernetes Events could not be written; the rollout goes on without."""
+
+    level: ClassVar[Level] = Level.WARNING
+    reason: str
+    waiting: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LibraryWarned:
+    """A library that is used said something at level warning or above."""
+
+    level: ClassVar[Level] = Level.WARNING
+    library: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crashed:
+    """A bug: an exception that nobody expected. `where`: what was being done; `trace`: the places, innermost last."""
+
+    level: ClassVar[Level] = Level.ERROR
+    where: str
+    error: str
+    message: str
+    trace: tuple[str, ...]
+
+
+Fact: TypeAlias = (
+    ControllerStarted
+    | ControllerStopped
+    | LeaseTaken
+    | LeaseLost
+    | LeaseWatched
+    | FleetForgotten
+    | PollDone
+    | PassDone
+    | WriteAccepted
+    | WriteTroubled
+    | MemoryNotSaved
+    | OrderCarriedOut
+    | OrderRefused
+    | WebhookAnswered
+    | EventsNotWritten
+    | LibraryWarned
+    | Crashed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something happened to a fleet or a cluster; empty fields are left out."""
+
+    fleet: str
+    happening: Happening
+
+
+LogEvent: TypeAlias = Fact | Happened
+
+
+def event_name(fact: type[Fact]) -> str:
+    """`WriteAccepted` is `write_accepted` in the log."""
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", fact.__name__).lower()
+
+
+HAPPENING_FIELDS = ("fleet", "cluster", "wave", "step", "revision", "reason")
+"""Of a happening; those that are empty are left out."""
+
+
+def told(event: LogEvent) -> tuple[str, Level, dict[str, Value]]:
+    """Name, level and fields of an event, not redacted yet."""
+    if isinstance(event, Happened):
+        it = event.happening
+        level = Level.WARNING if it.reason.weight is Weight.WARNING else Level.INFO
+        values = (event.fleet, it.cluster, it.wave, it.step, it.revision, it.text)
+        return it.reason.event, level, {k: v for k, v in zip(HAPPENING_FIELDS, values, strict=True) if v}
+    named = {f.name: getattr(event, f.name) for f in fields(event)}
+    return event_name(type(event)), event.level, named
