@@ -8,17 +8,18 @@ from gitops_mc.core.diff import Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Failed, Kind, NotKnown, Open, Unknown, Verdict
+from gitops_mc.core.model import Content, Failed, Kind, NotKnown, Open, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.brackets import freed_by_git
 from gitops_mc.core.rollout.case import Admission, Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, module_of_clock
 from gitops_mc.core.rollout.inventory import unsent
-from gitops_mc.core.rollout.memory import Failure, FailureCause
+from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FailureCause
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Position, marked_pools, next_step
 from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
+from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.timing import in_window
 
 
@@ -35,14 +36,11 @@ def admission(case: Case, current: Assessment | None) -> Admission:
     )
 
     orphaned = current is None and memory.begun and not memory.out and bool(marked_pools(case.live))
-    failed = memory.failure
-    repair = failed is not None and repairs(failed, newest, case.live)
+    failed = _inherited(case)
+    repair = bool(memory.held) and failed is None
     could = Admission(Standing.READY, "could start", plan, gates, repair=repair, ends_step=orphaned)
-    if failed is not None and not repair and newest.content != failed.content:
-        told = f"newer content does not change what failed, so it inherits the failure: {failed.reason}"
-        return replace(could, standing=Standing.FAILED, reason=told)
-    if failed is not None and newest.content == failed.content != memory.started:
-        return replace(could, standing=Standing.FAILED, reason=f"held, it has failed here: {failed.reason}")
+    if failed is not None:
+        return replace(could, standing=Standing.FAILED, reason=_held(memory, newest.content, failed))
     if stopped := _stopped_by_plan(case, plan):
         return replace(could, standing=stopped[0], reason=stopped[1])
     if unpublished := sorted(gates.unpublished):
@@ -58,6 +56,19 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         return replace(could, standing=shut[0], reason=shut[1])
     position = Position(newest, case.live, plan, gates, managed, exempt)
     return in_window(case, replace(could, next=next_step(position)))
+
+
+def _inherited(case: Case) -> Failure | None:
+    """The failure that the newest content does not repair: it changes nothing of what failed, or has failed itself."""
+    return next((f for f in case.memory.held if not repairs(f, case.newest, case.live)), None)
+
+
+def _held(memory: ClusterMemory, newest: Content, failed: Failure) -> str:
+    if memory.rollback is not None and memory.rolled_back:
+        return told_back(memory.rollback)
+    if newest == failed.content:
+        return f"held, it has failed here: {failed.reason}"
+    return f"newer content does not change what failed, so it inherits the failure: {failed.reason}"
 
 
 def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | None:
@@ -80,7 +91,8 @@ def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBo
     assert current.gates is not None
     newest = gates_of(case, case.newest, managed)
     uploads = {k: c for k, c in newest.memory.module_clocks.items() if module_of_clock(k) != k}
-    installed = {k: c for k, c in current.memory.module_clocks.items() if module_of_clock(k) == k}
+    judged = {k: c for k, c in current.memory.module_clocks.items() if k in current.gates.modules}
+    installed = {k: c for k, c in newest.memory.module_clocks.items() if module_of_clock(k) == k} | judged
     return replace(
         newest,
         pools={**newest.pools, **current.gates.pools},

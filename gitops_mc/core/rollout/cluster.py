@@ -20,6 +20,7 @@ from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
 from gitops_mc.core.rollout.progress import progress
+from gitops_mc.core.rollout.rollback import named_content, without_modules
 from gitops_mc.core.rollout.transitions import prune_settings, without_drift
 
 
@@ -42,7 +43,7 @@ def _look_at(case: Case) -> Assessment:
     current = progress(replace(case, memory=memory), started) if started is not None else None
     if current is not None:
         memory = current.memory
-    if started is not None and started.content == case.newest.content:
+    if started is not None and started.content == case.newest.content and not memory.rolled_back:
         assert current is not None
         return _again(replace(case, memory=memory), current)
     if case.newest.blocked:
@@ -52,7 +53,7 @@ def _look_at(case: Case) -> Assessment:
         return Assessment(case.name, Standing.PROBLEMS, problems, memory, case.newest)
     arriving = admission(replace(case, memory=memory), current)
     if current is not None and current.in_rollout and current.standing is not Standing.SKIPPED:
-        return _at_border(replace(current, admission=arriving))
+        return _at_border(_on_its_way_back(replace(current, admission=arriving)))
     gates = arriving.gates
     memory = memory if gates is None else gates.memory
     return Assessment(
@@ -65,6 +66,14 @@ def _look_at(case: Case) -> Assessment:
         gates=gates,
         admission=arriving,
     )
+
+
+def _on_its_way_back(a: Assessment) -> Assessment:
+    rollback = a.memory.rollback
+    if rollback is None or not a.memory.rolled_back or a.standing is Standing.FAILED:
+        return a
+    told = f"on its way back to content {named_content(rollback.to, rollback.to_commit)}: {a.reason}"
+    return replace(a, reason=told)
 
 
 def _at_border(a: Assessment) -> Assessment:
@@ -172,7 +181,8 @@ def _not_read(live: LiveCluster) -> str:
 
 def _started(case: Case, memory: ClusterMemory) -> DesiredCluster | None:
     """The desired state of the content that was started; None when there is none, or when it cannot be had any more."""
-    return None if memory.started is None else case.contents.get(memory.started)
+    found = None if memory.started is None else case.contents.get(memory.started)
+    return without_modules(found) if found is not None and memory.rolled_back else found
 
 
 def _problems(desired: DesiredCluster) -> str:

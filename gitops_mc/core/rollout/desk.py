@@ -8,11 +8,13 @@ from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.aborting import resumes, stops
 from gitops_mc.core.rollout.case import Admission, Assessment
+from gitops_mc.core.rollout.halting import no_way_back
 from gitops_mc.core.rollout.inputs import Pass
 from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
+from gitops_mc.core.rollout.rollback import going_back, is_wanted
 from gitops_mc.core.rollout.transitions import about_to, admitted, passed
 from gitops_mc.core.rollout.waves import Budget, lines, starts_alone
 
@@ -62,12 +64,21 @@ class Desk:
         a = self.found[name]
         if name in self.moves or not isinstance(a.next, Act) or a.standing is Standing.SKIPPED:
             return
-        halted = self.memory.halt is not None and not a.memory.repairing
-        superseded = a.admission is not None and a.admission.standing is not Standing.FAILED
+        halted = self.memory.halt is not None and not (a.memory.repairing or a.memory.retrying)
+        superseded = a.admission is not None and self._supersedes(a, a.admission)
         held = name in self.on.acts.held
         if a.next.begins and (halted or superseded or held or a.window is not None):
             return
         self._send(name, a.next, a.desired)
+
+    @staticmethod
+    def _supersedes(a: Assessment, arriving: Admission) -> bool:
+        """Whether the next step is not begun, for newer content that is going to take over. The way back from what failed
+        is left for nothing but content that may start.
+        """
+        if a.memory.rolled_back:
+            return arriving.standing is Standing.READY
+        return arriving.standing is not Standing.FAILED
 
     def admit(self, name: str, view: WaveView) -> None:
         """The newest content, if the cluster could start it and its wave, the budgets and the halt allow it."""
@@ -79,9 +90,9 @@ class Desk:
             return
         if arriving.window is not None:
             return
-        repair = arriving.repair and a.memory.failure is not None
-        urgent = arriving.ends_step or repair or self._taken_over(a)
-        if not urgent and (view.state is not WaveState.OPEN or self.memory.halt is not None):
+        urgent = arriving.ends_step or arriving.repair or self._taken_over(a)
+        halted = self.memory.halt is not None and not a.memory.retrying
+        if not urgent and (view.state is not WaveState.OPEN or halted):
             return
         done = isinstance(arriving.next, Finished)
         if not done and not urgent and not self._holds_place(a) and not self._place(name, view):
@@ -104,6 +115,26 @@ class Desk:
                     self.found[name], memory=after, standing=Standing.PASSED, reason="already as Git says"
                 ),
             )
+
+    def roll_back(self, name: str) -> None:
+        """Assign to a cluster again what it passed, if it is to be rolled back and newer content does not take over."""
+        a, on = self.found[name], self.on
+        if a.standing is not Standing.FAILED or a.mid_step or not is_wanted(a.memory, on.fleet.policy):
+            return
+        if name in self.moves or name in on.acts.held:
+            return
+        if why := no_way_back(on, name, a.memory):
+            self.found[name] = replace(a, reason=f"{a.reason}; {why}")
+            return
+        if a.admission is not None and a.admission.standing is Standing.READY:
+            return
+        newest = self._newest(name)
+        contents = {**on.fleet.contents.get(name, {}), newest.content: newest}
+        memory = going_back(a.memory, contents, on.now)
+        if memory is not None:
+            told = "on its way back to what it passed"
+            after = replace(a, memory=memory, standing=Standing.IN_FLIGHT, reason=told, next=None)
+            self._keep(name, after)
 
     def _begins_nothing(self, arriving: Admission) -> bool:
         """Whether a held cluster may be admitted all the same: its open step is ended, or nothing is to be written."""

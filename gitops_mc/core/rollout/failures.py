@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 
@@ -47,7 +48,8 @@ def failure_of(
         return None
     reason = "; ".join(v.reason for v in failed.values())
     kept = memory.failure is None or memory.repairing
-    cause = FailureCause.CONFIG if any(s.startswith("pool:") for s in failed) else FailureCause.MODULE
+    pools = [s.removeprefix("pool:") for s in failed if s.startswith("pool:")]
+    cause = cause_of(gates, pools) if pools else FailureCause.MODULE
     return Failure(
         content=desired.content,
         cause=cause,
@@ -55,6 +57,18 @@ def failure_of(
         at=case.now,
         subjects={s: subject_digest(desired, case.live, s) for s in failed},
     )
+
+
+def cause_of(gates: GateBook, pools: Iterable[str]) -> FailureCause:
+    """Whose trouble it is that these pools fail: the content's, unless all that is known of all of them says otherwise."""
+    readings = [gates.readings.get(pool) for pool in pools]
+    foreign = all(
+        isinstance(r, Unsettled)
+        and r.terminal is not None
+        and r.terminal.attribution in {Attribution.DRIFT, Attribution.FOREIGN}
+        for r in readings
+    )
+    return FailureCause.FOREIGN if foreign else FailureCause.CONFIG
 
 
 def _stuck_bracket(case: Case) -> dict[str, Verdict]:

@@ -29,6 +29,7 @@ from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, Wa
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_still, under_orders
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
+from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
@@ -55,12 +56,12 @@ def next_moves(
     memory, found = _passes(memory, found, on)
     found = under_orders(found, acts)
     budget = budget_of(fleet, found, memory)
-    memory = with_halt(memory, found, budget, now)
+    memory = with_halt(memory, found, budget, on)
     memory, views = _waves(on, memory, found, budget)
     memory, found = soak_failures(on, memory, found, views)
     memory, found = _proven(memory, found, on, views)
     budget = budget_of(fleet, found, memory)
-    memory = with_halt(memory, found, budget, now)
+    memory = with_halt(memory, found, budget, on)
     desk = _moves(on, memory, found, views, budget)
     wave_of = {name: view.wave for view in views for name in view.members}
     shown = (
@@ -207,10 +208,18 @@ def _passes(
         if name in on.observed.busy or not isinstance(a.next, Finished) or not a.in_rollout:
             continue
         after = passed(a.memory, prune_in_force(memory), on.now)
-        if memory.halt is not None and a.memory.repairing:
+        rolled_back = a.memory.rollback if a.memory.rolled_back else None
+        repaired = (a.memory.repairing or a.memory.retrying) and rolled_back is None
+        if memory.halt is not None and repaired:
             left = tuple(c for c in memory.halt.clusters if c != name)
             memory = replace(memory, halt=replace(memory.halt, clusters=left) if left else None)
         memory = memory.with_cluster(name, after)
+        if rolled_back is not None:
+            told = told_back(rolled_back)
+            result[name] = replace(
+                a, standing=Standing.FAILED, reason=told, memory=after, next=None, admission=None
+            )
+            continue
         if after.started == a.desired.content and a.admission is None:
             result[name] = replace(a, standing=Standing.PASSED, reason="passed", memory=after, next=None)
             continue
@@ -296,6 +305,8 @@ def _moves(
     for view in views:
         for name in filter(on.may_write, view.members):
             desk.admit(name, view)
+    for name in filter(on.may_write, found):
+        desk.roll_back(name)
     return desk
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from gitops_mc.core.model import Failed, count
+from gitops_mc.core.rollout import rollback
 from gitops_mc.core.rollout.case import Assessment
-from gitops_mc.core.rollout.failures import without_secrets
+from gitops_mc.core.rollout.failures import cause_of, without_secrets
 from gitops_mc.core.rollout.inputs import Fleet, Pass
-from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory, Halt
+from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FleetMemory, Halt
 from gitops_mc.core.rollout.moves import AWAY, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.repairs import pool_subject
+from gitops_mc.core.rollout.transitions import failed
 from gitops_mc.core.rollout.waves import Budget
 
 
@@ -24,14 +25,12 @@ def early_failures(
     for name, a in found.items():
         if a.admission is None or a.admission.failure is None or a.in_rollout:
             continue
-        failed = replace(
-            a.memory,
-            started=a.admission.failure.content,
-            started_commit=fleet.commit,
-            failure=a.admission.failure,
+        after = failed(
+            replace(a.memory, started=a.admission.failure.content, started_commit=fleet.commit),
+            a.admission.failure,
         )
-        memory = memory.with_cluster(name, failed)
-        result[name] = replace(a, memory=failed, standing=Standing.FAILED)
+        memory = memory.with_cluster(name, after)
+        result[name] = replace(a, memory=after, standing=Standing.FAILED)
     return memory, result
 
 
@@ -44,19 +43,19 @@ def soak_failures(
         a = found[name]
         if a.standing is not Standing.PASSED or a.gates is None or name in on.observed.busy:
             continue
-        failed = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
-        if not failed:
+        shut = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
+        if not shut:
             continue
         live = on.observed.live[name]
-        told = "failed while its wave soaked: " + "; ".join(v.reason for v in failed.values())
+        told = "failed while its wave soaked: " + "; ".join(v.reason for v in shut.values())
         failure = Failure(
             content=a.desired.content,
-            cause=FailureCause.CONFIG,
+            cause=cause_of(a.gates, shut),
             reason=without_secrets(on.fleet.policy, live, a.desired, told),
             at=on.now,
-            subjects={f"pool:{p}": pool_subject(a.desired, live, p) for p in failed},
+            subjects={f"pool:{p}": pool_subject(a.desired, live, p) for p in shut},
         )
-        after = replace(a.memory, failure=failure, begun=True)
+        after = replace(failed(a.memory, failure), begun=True)
         memory = memory.with_cluster(name, after)
         result[name] = replace(a, memory=after, standing=Standing.FAILED, reason=failure.reason)
     return memory, result
@@ -65,28 +64,38 @@ def soak_failures(
 def budget_of(fleet: Fleet, found: Mapping[str, Assessment], memory: FleetMemory) -> Budget:
     total = len(found)
     rollout = fleet.policy.rollout
-    failed = [n for n, a in found.items() if a.memory.failure is not None and a.memory.begun]
-    failed += [n for n, a in found.items() if a.standing is Standing.FAILED and n not in failed]
+    counted = [n for n, a in found.items() if a.memory.failure is not None and a.memory.begun]
+    counted += [n for n, a in found.items() if a.standing is Standing.FAILED and n not in counted]
     waiting_halt = memory.halt.clusters if memory.halt is not None else ()
     return Budget(
         failures_allowed=rollout.max_failures.of(total),
-        failed=len({*failed, *waiting_halt}),
+        failed=len({*counted, *waiting_halt}),
         unreachable_allowed=rollout.max_unreachable.of(total),
-        unreachable=sum(1 for n, a in found.items() if a.standing in AWAY and n not in failed),
+        unreachable=sum(1 for n, a in found.items() if a.standing in AWAY and n not in counted),
     )
 
 
-def with_halt(
-    memory: FleetMemory, found: Mapping[str, Assessment], budget: Budget, now: datetime
-) -> FleetMemory:
-    failed = tuple(
-        n for n, a in found.items() if a.memory.failure is not None and a.standing is not Standing.SKIPPED
-    )
+def with_halt(memory: FleetMemory, found: Mapping[str, Assessment], budget: Budget, on: Pass) -> FleetMemory:
+    """Halt where more clusters have failed than are tolerated, and where one has no way back that should have one."""
+    held = {n: a.memory.held for n, a in found.items() if a.standing is not Standing.SKIPPED and _holds(a)}
     if memory.halt is not None:
-        clusters = tuple(sorted({*memory.halt.clusters, *failed}))
+        clusters = tuple(sorted({*memory.halt.clusters, *held}))
         return replace(memory, halt=replace(memory.halt, clusters=clusters))
-    if not budget.too_many_failures or not failed:
+    stuck = {n: told for n in held if (told := no_way_back(on, n, found[n].memory))}
+    if not held or not (budget.too_many_failures or stuck):
         return memory
-    reasons = "; ".join(f"{n}: {f.reason}" for n in failed if (f := found[n].memory.failure) is not None)
+    reasons = "; ".join(f"{n}: {failures[0].reason}" for n, failures in held.items())
     told = f"{count(budget.failed, 'cluster')} failed, {budget.failures_allowed} tolerated: {reasons}"
-    return replace(memory, halt=Halt(told, now, failed))
+    told += "".join(f"; {n}: {why}" for n, why in stuck.items())
+    return replace(memory, halt=Halt(told, on.now, tuple(held)))
+
+
+def no_way_back(on: Pass, name: str, memory: ClusterMemory) -> str:
+    """Why a cluster that is to be rolled back cannot be; empty where it can, or is not to be."""
+    newest = next(c for c in on.fleet.clusters if c.name == name)
+    contents = {**on.fleet.contents.get(name, {}), newest.content: newest}
+    return rollback.no_way_back(memory, on.fleet.policy, contents)
+
+
+def _holds(a: Assessment) -> bool:
+    return a.memory.failure is not None or a.memory.rolled_back

@@ -63,6 +63,8 @@ class FailureCause(StrEnum):
     """A pool degraded or stalled with our content."""
     MODULE = "module"
     """A module, policy or component gate past its time-out."""
+    FOREIGN = "foreign"
+    """A pool fails for what is not of the content: drift on a node, or somebody else's config. No other content mends that."""
     REFUSED = "refused"
     """The server refuses a write."""
 
@@ -78,6 +80,21 @@ class Failure:
     subjects: Mapping[str, str]
     """`pool:<name>`, `module:<name>`, `policy`, `object:<kind>/<name>` -> digest of what Git wants for it; a newer
     content repairs the failure only if one of them differs, else it inherits it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rollback:
+    """The way back to content that a cluster passed, after newer content failed there. Until newer content that changes what
+    failed, or a human, the failed content is held.
+    """
+
+    failed: Failure
+    failed_commit: Commit
+    to: Content
+    to_commit: Commit
+    at: datetime
+    by: str = ""
+    """Who asked for it; empty: fleet.yaml (onFailure)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +121,14 @@ class ClusterMemory:
     passed_at: datetime | None = None
     passed_prune: str = ""
     """Prune settings it passed with, or was looked at with since; others make it delete what they let go."""
+    before: Content | None = None
+    """What it had passed before `passed`, and has not failed with: the way back from what fails in its soak."""
+    before_commit: Commit = NO_COMMIT
     failure: Failure | None = None
+    rollback: Rollback | None = None
+    """It is to be rolled back, is on its way back, or stands at what it was rolled back to."""
+    retrying: bool = False
+    """A human has let what failed be tried once more: written through a halt, until it passes or fails."""
     step: StepIntent | None = None
     inventory: tuple[InventoryEntry, ...] = ()
     created: tuple[ObjectName, ...] = ()
@@ -156,6 +180,28 @@ class ClusterMemory:
     def repairing(self) -> bool:
         """A newer content than the one that failed has been started."""
         return self.failure is not None and self.failure.content != self.started
+
+    @property
+    def rolled_back(self) -> bool:
+        """What it was started with last, it was given by a rollback."""
+        return self.rollback is not None and self.started == self.rollback.to
+
+    @property
+    def held(self) -> tuple[Failure, ...]:
+        """Failures whose contents are held here: its own, and that which it was rolled back from."""
+        rolled = None if self.rollback is None else self.rollback.failed
+        found = (self.failure, None if rolled == self.failure else rolled)
+        return tuple(f for f in found if f is not None)
+
+    @property
+    def stands_at(self) -> tuple[tuple[Content, Commit], ...]:
+        """Contents that are needed to go on, or back, with the commits they were seen at."""
+        found = (
+            (self.started, self.started_commit),
+            (self.passed, self.passed_commit),
+            (self.before, self.before_commit),
+        )
+        return tuple((content, commit) for content, commit in found if content is not None)
 
     def excused_nodes(self, now: datetime) -> frozenset[str]:
         return frozenset(e.node for e in self.excused if e.until > now)

@@ -88,8 +88,10 @@ def _recovers(a: Assessment) -> bool:
 
 
 def _halt_reason(halt: Halt, memory: FleetMemory) -> str:
-    if any(memory.cluster(name).failure is not None for name in halt.clusters):
-        return halt.reason
+    back = [n for n in halt.clusters if memory.cluster(n).rolled_back and memory.cluster(n).failure is None]
+    told = f"; {', '.join(back)} stands at what it passed before" if back else ""
+    if any(memory.cluster(name).held for name in halt.clusters):
+        return halt.reason + told
     names = ", ".join(halt.clusters)
     return (
         f"{names} failed and opened after all; the halt stays until somebody lifts it. It was: {halt.reason}"

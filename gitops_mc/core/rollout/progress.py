@@ -8,7 +8,7 @@ from dataclasses import replace
 from gitops_mc.core.diff.comparison import ORDER
 from gitops_mc.core.gates import STANDING_STILL, Counting, Unsettled
 from gitops_mc.core.model import FLEET_LABEL, DesiredCluster
-from gitops_mc.core.plan import ClusterPlan, StepKind, drift_id, make_plan, title_of
+from gitops_mc.core.plan import Circumstances, ClusterPlan, StepKind, drift_id, make_plan, title_of
 from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
@@ -27,7 +27,9 @@ from gitops_mc.core.rollout.next_step import (
     next_step,
 )
 from gitops_mc.core.rollout.repairs import repairable
+from gitops_mc.core.rollout.rollback import blind_to_modules, named_content
 from gitops_mc.core.rollout.timing import window_for
+from gitops_mc.core.rollout.transitions import failed
 
 _LABEL = "metadata.labels."
 
@@ -35,12 +37,12 @@ _LABEL = "metadata.labels."
 def progress(case: Case, desired: DesiredCluster) -> Assessment:
     """How far the started content has come."""
     memory = case.memory
-    plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
+    plan = make_plan(desired, case.live, case.policy, _past(case, memory))
     managed = managed_pools(desired, case.live, memory.touched)
     gates = gates_of(case, desired, managed)
     memory = with_inventory(gates.memory, desired, plan, case.live)
     if unsent(plan):  # remembered by now, so it is no step any more
-        plan = make_plan(desired, case.live, case.policy, circumstances(case, memory))
+        plan = make_plan(desired, case.live, case.policy, _past(case, memory))
     closed = tuple(p for p, _ in gates.not_open(watched_pools(desired, case.live, memory.touched)))
 
     looked = Assessment(
@@ -50,16 +52,30 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
         undone = _undone_by_hand(plan, memory)
         reason = _passed_reason(memory, closed, gates, undone)
         return replace(looked, standing=Standing.PASSED, reason=reason, undone=undone)
+    whole = case.contents.get(desired.content, desired)
     if case.fault is not None and case.fault.content == desired.content and memory.failure is None:
-        memory = replace(memory, failure=refused_write(case, desired, case.fault))
-    failure = failure_of(case, desired, gates, managed, _unwritten(memory, plan))
+        memory = failed(memory, refused_write(case, whole, case.fault))
+    failure = failure_of(case, whole, gates, managed, _unwritten(memory, plan))
     if failure is not None and (memory.failure is None or memory.repairing):
-        memory = replace(memory, failure=failure)
+        memory = failed(memory, _of_the_way_back(memory, failure))
     looked = replace(looked, memory=memory, next=_following(case, looked, managed))
     looked = replace(looked, window=window_for(case, plan, looked.next))
     if memory.failure is None or memory.repairing:
         return replace(looked, reason=_on_the_way(looked, gates))
     return _failed(case, looked, gates, failure)
+
+
+def _past(case: Case, memory: ClusterMemory) -> Circumstances:
+    past = circumstances(case, memory)
+    return blind_to_modules(past) if memory.rolled_back else past
+
+
+def _of_the_way_back(memory: ClusterMemory, failure: Failure) -> Failure:
+    """A failure as it is told: that of a rollback is one."""
+    if memory.rollback is None or not memory.rolled_back:
+        return failure
+    back = named_content(memory.rollback.to, memory.rollback.to_commit)
+    return replace(failure, reason=f"the rollback to {back} has failed: {failure.reason}")
 
 
 def _following(case: Case, looked: Assessment, managed: tuple[str, ...]) -> Next:

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, Rollback
 
 Clocks = TypeVar("Clocks", bound=Any)
 
@@ -25,11 +25,16 @@ def _of_cluster(m: ClusterMemory, now: datetime) -> ClusterMemory:
     return replace(
         _no_later(m, now),
         failure=None if m.failure is None else _no_later(m.failure, now),
+        rollback=None if m.rollback is None else _of_rollback(m.rollback, now),
         step=None if m.step is None else _no_later(m.step, now),
         pool_clocks={pool: _no_later(c, now) for pool, c in m.pool_clocks.items()},
         module_clocks={module: _no_later(c, now) for module, c in m.module_clocks.items()},
         gate_since={gate: min(at, now) for gate, at in m.gate_since.items()},
     )
+
+
+def _of_rollback(rollback: Rollback, now: datetime) -> Rollback:
+    return replace(_no_later(rollback, now), failed=_no_later(rollback.failed, now))
 
 
 def _no_later(value: Clocks, now: datetime) -> Clocks:

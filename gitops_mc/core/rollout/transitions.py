@@ -9,19 +9,23 @@ from datetime import datetime
 from gitops_mc.core.diff import Update
 from gitops_mc.core.gates import ModuleClocks, PoolClocks, live_modules
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Commit, DesiredCluster, Kind
+from gitops_mc.core.model import Commit, Content, DesiredCluster, Kind
 from gitops_mc.core.plan import DRIFT, StepKind
 from gitops_mc.core.policy import Prune
-from gitops_mc.core.rollout.memory import ClusterMemory, ObjectName, StepIntent
+from gitops_mc.core.rollout.memory import NO_COMMIT, ClusterMemory, Failure, ObjectName, StepIntent
 from gitops_mc.core.rollout.moves import Apply, Unpause
 from gitops_mc.core.rollout.next_step import Act, creates
 
 
 def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now: datetime) -> ClusterMemory:
-    """In the rollout with this content. What earlier content created and never passed stays known as such."""
+    """In the rollout with this content. What earlier content created and never passed stays known as such. One that was rolled
+    back, and is given newer content, repairs by it what failed.
+    """
     unfinished = memory.begun and (not memory.out or memory.failure is not None)
     return replace(
         memory,
+        failure=next(iter(memory.held), None),
+        rollback=None,
         started=desired.content,
         started_commit=commit,
         admitted_at=now,
@@ -92,8 +96,12 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
     remembered as made which is there.
     """
     there = {(e.kind, e.name) for e in memory.inventory}
+    before, before_commit = _before(memory)
     return replace(
         memory,
+        before=before,
+        before_commit=before_commit,
+        retrying=False,
         created=tuple(o for o in memory.created if (o.kind, o.name) in there),
         passed=memory.started,
         passed_commit=memory.started_commit,
@@ -107,6 +115,20 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
         spec_hashes={},
         gate_since={},
     )
+
+
+def _before(memory: ClusterMemory) -> tuple[Content | None, Commit]:
+    """What it had passed before, as far as it has not failed with that."""
+    failed = {memory.started, *(f.content for f in memory.held)}
+    for content, commit in ((memory.passed, memory.passed_commit), (memory.before, memory.before_commit)):
+        if content is not None and content not in failed:
+            return content, commit
+    return None, NO_COMMIT
+
+
+def failed(memory: ClusterMemory, failure: Failure) -> ClusterMemory:
+    """It has failed, with what was tried once more too."""
+    return replace(memory, failure=failure, retrying=False)
 
 
 def proven(memory: ClusterMemory) -> ClusterMemory:
