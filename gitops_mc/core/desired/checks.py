@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from gitops_mc.core.desired.layout import CLUSTERS, Layout
 from gitops_mc.core.desired.objects import Candidate
+from gitops_mc.core.desired.window_checks import window_checks
 from gitops_mc.core.fleetfile import FLEET_FILE, FleetFile
 from gitops_mc.core.model import ClusterScope, FleetScope, Place, Problem, Scope, Severity
 from gitops_mc.core.policy import ClusterSelector, FleetPolicy
@@ -57,6 +58,7 @@ def fleet_checks(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:
     yield from _unused_sets(fleet, layout)
     yield from _folderless(fleet, layout)
     yield from _waveless(fleet, layout)
+    yield from window_checks(fleet, layout.members)
 
 
 def _shared_sets(fleet: FleetFile, layout: Layout) -> Iterator[Problem]:

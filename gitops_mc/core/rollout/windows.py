@@ -204,7 +204,7 @@ def _calendar(rules: tuple[Rule, ...], since: datetime) -> Calendar:
     restricted = any(rule.kind is WindowKind.ALLOW for rule in rules)
     allowed = _merged(spans[WindowKind.ALLOW]) if restricted else (Span(since, known_until),)
     ends = (replace(s, end=min(s.end, known_until)) for s in _without(allowed, frozen))
-    return Calendar(tuple(s for s in ends if s.begin < s.end), frozen, known_until)
+    return Calendar(tuple(s for s in ends if max(s.begin, since) < s.end), frozen, known_until)
 
 
 def _times(rule: Rule, since: datetime) -> Iterator[Span]:
