@@ -147,7 +147,7 @@ def start_sandbox(options: SandboxOptions, speed: float, folder: Path, stop: thr
 
 def example_files() -> dict[str, bytes]:
     """The example fleet repository, by path: as it was packaged, or from the checkout."""
-    package = Path(__file__).parent
+    package = Path(__file__).parents[1]
     root = next(
         (r for r in (package / "examples", package.parent / "examples" / "fleet") if r.is_dir()), None
     )
