@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
@@ -65,6 +67,8 @@ class Access:
 
 ANYBODY: Final = Access()
 _KEY_BEGINS: Final = b"-----BEGIN "
+_OPENSSH: Final = b"openssh-key-v1\0"
+_NO_CIPHER: Final = b"\0\0\0\4none"
 
 
 def credentials_of(secret: Mapping[str, bytes]) -> Credentials | None:
@@ -75,7 +79,7 @@ def credentials_of(secret: Mapping[str, bytes]) -> Credentials | None:
     identity = secret.get("identity") or secret.get("ssh-privatekey")
     found: list[Credentials] = []
     if identity is not None:
-        found.append(SshKey(_private_key(identity)))
+        found.append(ssh_key(identity))
     if "bearerToken" in secret:
         found.append(Bearer(_text(secret, "bearerToken")))
     if "password" in secret and identity is None:
@@ -107,11 +111,29 @@ def _text(secret: Mapping[str, bytes], key: str) -> str:
     return text
 
 
-def _private_key(data: bytes) -> bytes:
+def ssh_key(data: bytes) -> SshKey:
+    """A private key out of a file. Raises SourceError for one that cannot be used without a human, and for what is none."""
     key = data.replace(b"\r\n", b"\n").strip() + b"\n"
     if not key.startswith(_KEY_BEGINS) or b"PRIVATE KEY-----" not in key:
         raise SourceError(
-            "identity in the Secret is no private SSH key",
+            "what is given as private SSH key is none",
             hint="it is the file that ssh-keygen wrote, not the one that ends in .pub",
         )
-    return key
+    if _locked(key):
+        raise SourceError(
+            "the private SSH key is locked with a passphrase",
+            hint="give a key of its own, without one: ssh-keygen -t ed25519 -N ''",
+        )
+    return SshKey(key)
+
+
+def _locked(key: bytes) -> bool:
+    """By the PEM header or, in OpenSSH's own format (PROTOCOL.key), by the name of the cipher that comes first."""
+    header, *body = key.splitlines()
+    if b"OPENSSH" not in header:
+        return b"ENCRYPTED" in key
+    try:
+        data = base64.b64decode(b"".join(body[:-1]))
+    except binascii.Error:
+        return False
+    return data.startswith(_OPENSSH) and not data.removeprefix(_OPENSSH).startswith(_NO_CIPHER)

@@ -46,11 +46,6 @@ _ROWS: Final = (
         "add the line of ssh-keyscan to known_hosts after comparing its fingerprint with the published one",
     ),
     _row(
-        r"incorrect passphrase|passphrase supplied|error in libcrypto|load key .*: invalid format",
-        "the private key cannot be used",
-        "give a key without a passphrase, as ssh-keygen writes it (OpenSSH or PEM)",
-    ),
-    _row(
         r"no user exists for uid",
         "ssh does not run as a user without a name",
         "give the user of the container a line in /etc/passwd",
@@ -81,7 +76,7 @@ _ROWS: Final = (
         "give the token the right to read this repository",
     ),
     _row(
-        r"returned error: 404|returned error: 410|repository .* not found|does not appear to be a git repository|does not exist",
+        r"returned error: 404|returned error: 410|repository (?:.* )?not found|could not be found|does not appear to be a git repository|does not exist",
         "there is no such repository, or it is hidden from these credentials",
         "check the path in the address, and that the credentials may read it",
     ),
