@@ -26,7 +26,7 @@ from gitops_mc.core.errors import (
 )
 from gitops_mc.core.model import GLOBAL_CLUSTER, Content, Kind, ResourceKey, metadata
 from gitops_mc.core.rollout.case import WriteFault
-from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unpause
+from gitops_mc.core.rollout.moves import Apply, Move, Pause, PoolPatch, Unmark, Unpause
 
 _FINAL = (InvalidError, MalformedApplyError, ApplyConflictError, ForbiddenError)
 _NO_DRY_RUN = ("dry run", "dryrun", "dry-run")
@@ -84,6 +84,22 @@ def _patches(api: ClusterApi, cluster: str, patches: tuple[PoolPatch, ...], deed
             told = f"pool {patch.pool}{changed} ({error.message})"
             return Outcome(tuple(done), trouble=told, about=key, stale=stale)
         done.append(Written(cluster, f"pool {patch.pool} {deed}"))
+    return Outcome(tuple(done))
+
+
+def take_marks_off(api: ClusterApi, move: Unmark) -> Outcome:
+    """What a forgotten cluster needs on its objects. Never raises for what the server answers."""
+    done: list[Written] = []
+    for patch in move.patches:
+        try:
+            api.json_patch(move.cluster, RESOURCES[patch.kind.value], patch.name, patch.patch)
+        except NotFoundError:
+            continue
+        except GitopsMcError as error:
+            key = ResourceKey(move.cluster, patch.kind, patch.name)
+            told = f"{patch.kind.value} {patch.name}: {error.message}"
+            return Outcome(tuple(done), trouble=told, about=key, stale=isinstance(error, StaleError))
+        done.append(Written(move.cluster, f"{patch.kind.value} {patch.name} no longer marked as ours"))
     return Outcome(tuple(done))
 
 

@@ -1,4 +1,4 @@
-"""What a human says to a rollout: release, skip, excuse, accept. They write the state file, under its lock."""
+"""What a human says to a rollout. Each act writes the state file, under its lock."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from gitops_mc.app.use_cases.applying import act_on
-from gitops_mc.app.use_cases.repository import chosen, usable
-from gitops_mc.bootstrap import STATE_FILE, open_memory, open_repository
+from gitops_mc.app.use_cases.forgetting import unmark
+from gitops_mc.app.use_cases.repository import Repository, chosen, usable
+from gitops_mc.bootstrap import STATE_FILE, Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.asking import whoami
 from gitops_mc.cli.terminal import Terminal
@@ -73,6 +74,75 @@ def release(terminal: Terminal, *, cluster: str | None, everything: bool, reason
     if cluster is None:
         return _act(terminal, state, lambda memory, at: acts.release_all(memory, _by(at, reason)))
     return _act(terminal, state, lambda memory, at: acts.release(memory, cluster, _by(at, reason)))
+
+
+@click.command("retry", short_help="Have a cluster try once more what failed there.")
+@click.argument("cluster")
+@_REASON
+@_STATE
+@click.pass_obj
+def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path) -> int:
+    """Have one cluster try once more what failed there, be it that it was rolled back from it. The clocks of what failed begin
+    anew, and what is left to write is written through the halt. The halt itself stays: no other cluster begins anything until
+    this one has passed.
+    """
+    return _act(terminal, state, lambda memory, at: acts.retry(memory, cluster, _by(at, reason)))
+
+
+@click.command("rollback", short_help="Have a cluster go back to what it passed before it failed.")
+@click.argument("cluster", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every cluster that can go back.")
+@_REASON
+@_STATE
+@click.pass_obj
+def rollback(terminal: Terminal, *, cluster: str | None, everything: bool, reason: str, state: Path) -> int:
+    """Have a cluster go back to the content it passed last, after its pools failed with newer content. The next apply carries
+    it out, by the same steps and gates, and touches no module. What failed is held there until newer content changes it, or
+    somebody says retry or release; the halt stays.
+    """
+    if (cluster is None) == (not everything):
+        raise UsageError(
+            "one cluster has to be named, or all of them",
+            hint="gitops-mc rollback CLUSTER, or gitops-mc rollback --all; gitops-mc status names those that failed",
+        )
+    if cluster is None:
+        return _act(terminal, state, lambda memory, at: acts.rollback_all(memory, _by(at, reason)))
+    return _act(terminal, state, lambda memory, at: acts.rollback(memory, cluster, _by(at, reason)))
+
+
+@click.command("forget", short_help="Drop what is remembered of a cluster, and our marks on it.")
+@click.argument("cluster")
+@options.REPO
+@options.REVISION
+@_REASON
+@connecting.STATE
+@connecting.maybe_connection
+@click.pass_obj
+def forget(
+    terminal: Terminal,
+    *,
+    cluster: str,
+    repo: str,
+    revision: str | None,
+    reason: str,
+    state: Path | None,
+    access: Access | None,
+) -> int:
+    """Drop all that is remembered of a cluster, and with a connection take our label and annotation off what we wrote there.
+    Nothing is ever deleted. A cluster whose folder has left Git is shown no more; one that is still in Git is met as for the
+    first time. Without a connection only the memory is dropped.
+    """
+    file = connecting.state_file(state, repo)
+    if access is not None:
+        _unmark(terminal, file, cluster, access, open_repository(repo, revision))
+    return _act(terminal, file, lambda memory, at: acts.forget(memory, cluster, _by(at, reason)))
+
+
+def _unmark(terminal: Terminal, file: Path, cluster: str, access: Access, repository: Repository) -> None:
+    found = usable(repository.read()[0])
+    with open_memory(file) as store, session(access, (cluster,), store, repository) as connected:
+        said = unmark(connected, connected.executor.memory(), cluster, found.policy.name)
+    terminal.lines(Line(visible(sentence), Tone.GOOD) for sentence in said)
 
 
 @click.command("skip", short_help="Leave a cluster out for the content it is at now.")

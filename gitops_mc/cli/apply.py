@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from gitops_mc.app.use_cases.applying import policy_remarks
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
@@ -19,7 +18,6 @@ from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import UsageError
-from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.waves import lines
 
@@ -92,7 +90,6 @@ def command(
     found, commit = repository.read()
     learnt = Learnt(terminal, found)
     usable(found)
-    terminal.say(*(Line(f"note: {remark}", Tone.WARN) for remark in policy_remarks(found.policy)))
     everybody = tuple(c.name for c in found.clusters)
     acts = Acts(
         approved=_known(approved, found),

@@ -21,6 +21,7 @@ from gitops_mc.core.rollout.memory import (
     FleetMemory,
     Halt,
     InventoryEntry,
+    Rollback,
     StepIntent,
     from_json,
     to_json,
@@ -32,10 +33,8 @@ OLD, BAD, NEW = Content("a" * 64), Content("b" * 64), Content("c" * 64)
 CLOCKS = PoolClocks(terminal_since=NOW, progress_at=NOW, settled_since=NOW)
 
 
-def failed(*subjects: str, begun: bool = True) -> ClusterMemory:
-    failure = Failure(
-        BAD, FailureCause.CONFIG, "pool worker: node w1 Degraded", NOW, dict.fromkeys(subjects, "x")
-    )
+def failed(*subjects: str, begun: bool = True, cause: FailureCause = FailureCause.CONFIG) -> ClusterMemory:
+    failure = Failure(BAD, cause, "pool worker: node w1 Degraded", NOW, dict.fromkeys(subjects, "x"))
     return ClusterMemory(
         started=BAD,
         started_commit=Commit("bad"),
@@ -235,3 +234,89 @@ def test_a_memory_written_before_there_was_a_log_is_read() -> None:
 def test_an_act_is_never_before_what_is_remembered(ahead: timedelta) -> None:
     memory = FleetMemory(clock=NOW + ahead)
     assert acts.moment(memory, NOW) == NOW + max(ahead, timedelta(0))
+
+
+# --------------------------------------------------------------------------------------- retry, rollback, forget
+
+
+def rolled_back() -> ClusterMemory:
+    m = failed("pool:worker")
+    assert m.failure is not None
+    back = Rollback(m.failure, m.started_commit, OLD, Commit("old"), NOW)
+    return replace(m, failure=None, started=OLD, begun=False, passed_at=NOW, rollback=back)
+
+
+def test_a_retry_begins_the_clocks_anew_and_leaves_the_halt_to_the_others() -> None:
+    memory = fleet(edge_1=failed("pool:worker"), edge_2=failed("pool:worker"))
+    found = changed(acts.retry(memory, "edge-1", BY))
+    after = found.memory.cluster("edge-1")
+    assert (after.failure, after.retrying, after.started) == (None, True, BAD)
+    assert after.pool_clocks["worker"] == PoolClocks()
+    assert found.memory.halt == memory.halt
+    assert "the halt stays" in found.said[1]
+    assert found.memory.acts[-1].what == "retry edge-1"
+
+
+def test_a_retry_of_what_was_rolled_back_lets_the_held_content_in_again() -> None:
+    after = changed(acts.retry(fleet(edge_1=rolled_back()), "edge-1", BY)).memory.cluster("edge-1")
+    assert (after.rollback, after.retrying, after.started) == (None, True, OLD)
+
+
+def test_a_release_of_what_was_rolled_back_lets_it_in_again_and_lifts_the_halt() -> None:
+    memory = replace(fleet(edge_1=rolled_back()), halt=Halt("failed", NOW, ("edge-1",)))
+    found = changed(acts.release(memory, "edge-1", BY))
+    assert found.memory.cluster("edge-1").rollback is None
+    assert found.memory.halt is None
+    assert "is no longer held on edge-1" in found.said[0]
+    assert changed(acts.release_all(memory, BY)).memory.halt is None
+
+
+def test_a_rollback_is_wished_for_with_who_and_kept_until_it_is_carried_out() -> None:
+    found = changed(acts.rollback(fleet(edge_1=failed("pool:worker")), "edge-1", BY))
+    after = found.memory.cluster("edge-1")
+    assert after.rollback is not None
+    assert (after.rollback.to, after.rollback.failed.content, after.rollback.by) == (OLD, BAD, "mei")
+    assert after.started == BAD, "the rollout itself assigns it"
+    assert "goes back to content aaaaaaaaaaaa (commit old)" in found.said[0]
+    assert changed(acts.release(found.memory, "edge-1", BY)).memory.cluster("edge-1").rollback is None
+
+
+@pytest.mark.parametrize(
+    ("memory", "told"),
+    [
+        (ClusterMemory(started=OLD), "it has not failed"),
+        (failed("module:x", cause=FailureCause.MODULE), "it has failed for a module"),
+        (failed("pool:worker", cause=FailureCause.FOREIGN), "not of our content"),
+        (replace(failed("pool:worker"), passed=None), "it has never passed another content"),
+        (replace(failed("pool:worker"), started=NEW), "newer content is being written"),
+        (rolled_back(), "it is rolled back already"),
+    ],
+)
+def test_what_cannot_go_back_says_why(memory: ClusterMemory, told: str) -> None:
+    assert told in unchanged(acts.rollback(fleet(edge_1=memory), "edge-1", BY))
+    assert "no cluster has failed" in unchanged(acts.rollback_all(fleet(edge_1=memory), BY))
+
+
+def test_all_that_can_go_back_do() -> None:
+    memory = fleet(edge_1=failed("pool:worker"), edge_2=failed("module:x", cause=FailureCause.MODULE))
+    found = changed(acts.rollback_all(memory, BY))
+    assert found.memory.cluster("edge-1").rollback is not None
+    assert found.memory.cluster("edge-2").rollback is None
+
+
+def test_what_is_forgotten_is_gone_but_for_the_halt_it_is_in() -> None:
+    memory = fleet(edge_1=failed("pool:worker"), edge_2=ClusterMemory(started=OLD))
+    found = changed(acts.forget(memory, "edge-1", BY))
+    assert list(found.memory.clusters) == ["edge-2"]
+    assert found.memory.halt == memory.halt
+    assert "the halt stays" in found.said[1]
+    assert "edge-9" in unchanged(acts.forget(memory, "edge-9", BY))
+
+
+def test_a_state_of_before_these_members_is_read_and_one_with_them_comes_back_as_it_was() -> None:
+    memory = fleet(edge_1=rolled_back())
+    state = to_json(memory)
+    assert from_json(state) == memory
+    for name in ("rollback", "retrying", "before", "before_commit", "overtaken"):
+        del state["clusters"]["edge-1"][name]
+    assert from_json(state).cluster("edge-1") == replace(rolled_back(), rollback=None)

@@ -6,7 +6,18 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from gitops_mc.core.rollout.memory import Act, Excuse, FleetMemory, Halt, WaveMemory, from_json
+from gitops_mc.core.model import Commit, Content
+from gitops_mc.core.rollout.memory import (
+    Act,
+    Excuse,
+    Failure,
+    FailureCause,
+    FleetMemory,
+    Halt,
+    Rollback,
+    WaveMemory,
+    from_json,
+)
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from tests.scenarios.rollout_world import RolloutWorld, machine_config
 
@@ -43,8 +54,12 @@ def set_back(memory: FleetMemory, now: datetime) -> tuple[datetime, ...]:
 
 def test_no_time_of_the_memory_lies_in_the_future_whatever_it_is_of() -> None:
     world = rolling()
+    at = world.clock.now()
+    failure = Failure(Content("b"), FailureCause.CONFIG, "x", at, {})
+    back = Rollback(failure, Commit("b"), Content("a"), Commit("a"), at)
+    edge = dataclasses.replace(world.cluster_memory("edge-1"), failure=failure, rollback=back)
     memory = dataclasses.replace(
-        world.memory(),
+        world.memory().with_cluster("edge-1", edge),
         halt=Halt("x", world.clock.now(), ("edge-1",)),
         waves={"canary": WaveMemory("x", soak_since=world.clock.now())},
     )

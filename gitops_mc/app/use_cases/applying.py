@@ -14,7 +14,6 @@ from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Unknown, named
 from gitops_mc.core.plan import title_of
-from gitops_mc.core.policy import FleetPolicy, OnFailure
 from gitops_mc.core.rollout import acts as human
 from gitops_mc.core.rollout.brackets import mark_of
 from gitops_mc.core.rollout.ending import Ending, ending
@@ -34,13 +33,6 @@ class Interrupted:
 
 Rolled: TypeAlias = tuple[Look, Ending | Interrupted | None]
 """A look, and the end if it was the last one."""
-
-
-def policy_remarks(policy: FleetPolicy) -> tuple[str, ...]:
-    """What of the policy is treated in another way than it says."""
-    if policy.rollout.on_failure is OnFailure.ROLLBACK:
-        return ("onFailure: rollback is treated as halt: apply never rolls back by itself",)
-    return ()
 
 
 def roll(session: Session, fleet: Fleet, acts: Acts, stopping: Callable[[], bool]) -> Iterator[Rolled]:

@@ -7,8 +7,8 @@ import shlex
 from dataclasses import dataclass
 
 _OF_REPO = re.compile(r"gitops-mc (apply|plan|validate|diff|status|doctor)\b")
-_OF_CLUSTER = re.compile(r"gitops-mc (skip|why) ([\w./-]*\w)")
-_OF_STATE = re.compile(r"gitops-mc (release|excuse|accept)\b")
+_OF_CLUSTER = re.compile(r"gitops-mc (skip|why|forget) ([\w./-]*\w)")
+_OF_STATE = re.compile(r"gitops-mc (release|retry|rollback|excuse|accept)\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,133 +1,51 @@
-"""What a human may do to the memory: release, skip, excuse, accept. Pure: memory -> memory, and what has changed.
+"""What a human may do to the memory: pure, memory -> memory, and what has changed.
 
-Every act is kept with who did it, when and why. An act that would change nothing is not one: `Unchanged` says why.
+Every act is kept with who did it, when and why. An act that would change nothing is not one: `Unchanged` says why. What is
+done about failures stands in `lifting`, what is forgotten in `forgetting`; all of it is to be had from here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from difflib import get_close_matches
-from typing import TypeAlias
 
-from gitops_mc.core.gates import ModuleClocks, PoolClocks
 from gitops_mc.core.model import Content
 from gitops_mc.core.plan import DRIFT, drift_id, title_of
-from gitops_mc.core.rollout.gating import module_of_clock
-from gitops_mc.core.rollout.memory import Act, ClusterMemory, Excuse, Failure, FleetMemory
+from gitops_mc.core.rollout.acting import (
+    ActResult,
+    By,
+    Changed,
+    Unchanged,
+    moment,
+    no_such_cluster,
+    short,
+)
+from gitops_mc.core.rollout.forgetting import forget
+from gitops_mc.core.rollout.lifting import release, release_all, retry, rollback, rollback_all
+from gitops_mc.core.rollout.memory import Excuse, FleetMemory
 
-
-@dataclass(frozen=True, slots=True)
-class By:
-    """Who acts, when, and why."""
-
-    who: str
-    at: datetime
-    why: str = ""
-
-    def act(self, what: str) -> Act:
-        return Act(self.at, self.who, what, self.why)
-
-
-@dataclass(frozen=True, slots=True)
-class Changed:
-    """The memory after the act, and what that changes, sentence by sentence."""
-
-    memory: FleetMemory
-    said: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unchanged:
-    """The act would change nothing, and why."""
-
-    reason: str
-    hint: str = ""
-
-
-ActResult: TypeAlias = Changed | Unchanged
-
-
-def moment(memory: FleetMemory, now: datetime) -> datetime:
-    """The time of an act: never before what is remembered, on whatever clock the rollout ran."""
-    return now if memory.clock is None else max(now, memory.clock)
-
-
-# ------------------------------------------------------------------------------------------------------- release
-
-
-def release(memory: FleetMemory, cluster: str, by: By) -> ActResult:
-    """Lift the hold of one cluster's failure, and the halt when no other cluster is left in it.
-
-    The clocks of what failed begin anew, so it has its whole time again; the same content may fail again.
-    """
-    halted = memory.halt is not None and cluster in memory.halt.clusters
-    if cluster not in memory.clusters and not halted:
-        return _no_such_cluster(memory, cluster)
-    failure = memory.cluster(cluster).failure
-    if failure is None and not halted:
-        return Unchanged(
-            f"nothing of cluster {cluster} is held: it has not failed",
-            "gitops-mc status shows what is waited for",
-        )
-    after, said = _freed(memory, cluster)
-    return Changed(after.with_act(by.act(f"release {cluster}")), said)
-
-
-def release_all(memory: FleetMemory, by: By) -> ActResult:
-    """Lift every hold, and the halt."""
-    halted = () if memory.halt is None else memory.halt.clusters
-    held = sorted({*halted, *(name for name, m in memory.clusters.items() if m.failure is not None)})
-    if not held and memory.halt is None:
-        return Unchanged(
-            "nothing is held, and nothing is halted", "gitops-mc status shows what is waited for"
-        )
-    said: list[str] = []
-    after = memory
-    for name in held:
-        after, told = _freed(after, name)
-        said += told
-    if after.halt is not None:
-        after, said = replace(after, halt=None), [*said, "the halt is lifted"]
-    return Changed(after.with_act(by.act("release --all")), tuple(said))
-
-
-def _freed(memory: FleetMemory, cluster: str) -> tuple[FleetMemory, tuple[str, ...]]:
-    said: list[str] = []
-    m = memory.cluster(cluster)
-    if m.failure is not None:
-        what = ", ".join(sorted(m.failure.subjects)) or "what failed"
-        said.append(
-            f"{cluster} is no longer held; the clocks of {what} begin anew ({_short(m.failure.content)})"
-        )
-        memory = memory.with_cluster(cluster, _unfailed(m, m.failure))
-    if memory.halt is None:
-        return memory, tuple(said)
-    left = tuple(name for name in memory.halt.clusters if name != cluster)
-    if left == memory.halt.clusters:
-        return memory, tuple(said)
-    if left:
-        said.append(f"the halt stays, for {', '.join(left)}: gitops-mc release {left[0]}, or --all")
-        return replace(memory, halt=replace(memory.halt, clusters=left)), tuple(said)
-    return replace(memory, halt=None), (*said, "the halt is lifted: writes go on with the next apply")
-
-
-def _unfailed(m: ClusterMemory, failure: Failure) -> ClusterMemory:
-    """Without the failure. What failed before anything was written goes back to where it was before it was admitted:
-    it has to be admitted again, in its wave.
-    """
-    subjects = frozenset(failure.subjects)
-    pools = {p: PoolClocks() if f"pool:{p}" in subjects else c for p, c in m.pool_clocks.items()}
-    modules = {
-        k: ModuleClocks() if f"module:{module_of_clock(k)}" in subjects else c
-        for k, c in m.module_clocks.items()
-    }
-    since = {gate: at for gate, at in m.gate_since.items() if gate not in subjects}
-    free = replace(m, failure=None, pool_clocks=pools, module_clocks=modules, gate_since=since)
-    if m.begun:
-        return free
-    return replace(free, started=m.passed, started_commit=m.passed_commit, admitted_at=m.passed_at, step=None)
+__all__ = [
+    "ActResult",
+    "By",
+    "Changed",
+    "Unchanged",
+    "accept",
+    "approved",
+    "excuse",
+    "findings",
+    "forget",
+    "moment",
+    "overridden",
+    "release",
+    "release_all",
+    "retry",
+    "rollback",
+    "rollback_all",
+    "skip",
+    "unexcuse",
+    "unskip",
+]
 
 
 # ---------------------------------------------------------------------------------------------------------- skip
@@ -143,7 +61,7 @@ def skip(memory: FleetMemory, cluster: str, content: Content, by: By) -> ActResu
     if m.out and m.started == content:
         return Unchanged(f"cluster {cluster} has passed with this content: there is nothing to skip")
     said = [
-        f"{cluster} is left out of the rollout of content {_short(content)}; newer content takes it in again"
+        f"{cluster} is left out of the rollout of content {short(content)}; newer content takes it in again"
     ]
     if m.step is not None:
         said.append(
@@ -160,7 +78,7 @@ def unskip(memory: FleetMemory, cluster: str, by: By) -> ActResult:
     m = memory.cluster(cluster)
     if m.skipped is None:
         known = cluster in memory.clusters
-        return Unchanged(f"cluster {cluster} is not skipped") if known else _no_such_cluster(memory, cluster)
+        return Unchanged(f"cluster {cluster} is not skipped") if known else no_such_cluster(memory, cluster)
     after = memory.with_cluster(cluster, replace(m, skipped=None))
     return Changed(after.with_act(by.act(f"skip {cluster} --undo")), (f"{cluster} takes part again",))
 
@@ -171,7 +89,7 @@ def unskip(memory: FleetMemory, cluster: str, by: By) -> ActResult:
 def excuse(memory: FleetMemory, cluster: str, node: str, until: datetime, by: By) -> ActResult:
     """Leave one node out of its pool's gate until a time. `by.why` is the reason that is shown with it."""
     if cluster not in memory.clusters:
-        return _no_such_cluster(memory, cluster)
+        return no_such_cluster(memory, cluster)
     m = memory.cluster(cluster)
     made = Excuse(node, by.why, until)
     if made in m.excused:
@@ -190,7 +108,7 @@ def excuse(memory: FleetMemory, cluster: str, node: str, until: datetime, by: By
 def unexcuse(memory: FleetMemory, cluster: str, node: str, by: By) -> ActResult:
     """Count a node again."""
     if cluster not in memory.clusters:
-        return _no_such_cluster(memory, cluster)
+        return no_such_cluster(memory, cluster)
     m = memory.cluster(cluster)
     kept = tuple(e for e in m.excused if e.node != node)
     if kept == m.excused:
@@ -218,7 +136,7 @@ def accept(memory: FleetMemory, gate: str, cluster: str | None, by: By) -> ActRe
     we wrote), by its id. Without a cluster: the one that shows it, or has it.
     """
     if cluster is not None and cluster not in memory.clusters:
-        return _no_such_cluster(memory, cluster)
+        return no_such_cluster(memory, cluster)
     drifted = _drifted(memory, gate)
     shown = drifted or tuple(name for name, ids in findings(memory).items() if gate in ids)
     where = [name for name in shown if cluster in {None, name}]
@@ -269,16 +187,6 @@ def approved(memory: FleetMemory, name: str, by: By) -> FleetMemory:
 def overridden(memory: FleetMemory, clusters: str, by: By) -> FleetMemory:
     """Keep that a human let the change windows of these clusters not count; it holds for that run alone."""
     return memory.with_act(by.act(f"apply --override-window {clusters}"))
-
-
-def _no_such_cluster(memory: FleetMemory, cluster: str) -> Unchanged:
-    close = get_close_matches(cluster, memory.clusters, n=1)
-    known = f"did you mean {close[0]}?" if close else f"it knows {', '.join(memory.clusters) or 'none'}"
-    return Unchanged(f"the state file knows no cluster {cluster}", known)
-
-
-def _short(content: str) -> str:
-    return content[:12]
 
 
 def _at(when: datetime) -> str:

@@ -31,6 +31,11 @@ def annotation_path(annotation: str) -> str:
     return "/metadata/annotations/" + annotation.replace("~", "~0").replace("/", "~1")
 
 
+def label_path(label: str) -> str:
+    """Where a label stands, in the same way."""
+    return "/metadata/labels/" + label.replace("~", "~0").replace("/", "~1")
+
+
 _PATH = annotation_path(BRACKET_ANNOTATION)
 _PAUSED_PATH = annotation_path(PAUSED_ANNOTATION)
 

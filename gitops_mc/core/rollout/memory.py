@@ -276,6 +276,9 @@ class FleetMemory:
     def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
         return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
 
+    def without_cluster(self, name: str) -> FleetMemory:
+        return replace(self, clusters={n: m for n, m in self.clusters.items() if n != name})
+
     def with_act(self, act: Act) -> FleetMemory:
         return replace(self, acts=(*self.acts, act)[-KEPT_ACTS:])
 

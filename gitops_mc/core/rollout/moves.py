@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from gitops_mc.core.diff import Change
-from gitops_mc.core.model import Content, JsonObject, Verdict
+from gitops_mc.core.model import Content, JsonObject, Kind, Verdict
 from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.rollout.windows import WindowClosed
 
@@ -32,7 +32,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Open the bracket: pause these pools and mark them as ours."""
+    """Open the bracket, or stop what rolls because of an abort: pause these pools and mark them as ours."""
 
     cluster: str
     step: str
@@ -41,11 +41,28 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Unpause:
-    """Close the bracket: put `paused` back to what it was and take the mark off, in one patch a pool."""
+    """Close the bracket, or end an abort: put `paused` back to what it was and take the mark off, in one patch a pool."""
 
     cluster: str
     step: str
     patches: tuple[PoolPatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPatch:
+    """A JSON Patch of one object; its first operation tests the resourceVersion it was decided on."""
+
+    kind: Kind
+    name: str
+    patch: tuple[JsonObject, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unmark:
+    """Take our label and annotation off objects of a cluster that is forgotten. No pass decides it: a human does."""
+
+    cluster: str
+    patches: tuple[ObjectPatch, ...]
 
 
 Move: TypeAlias = Apply | Pause | Unpause

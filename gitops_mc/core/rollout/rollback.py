@@ -14,6 +14,7 @@ from datetime import datetime
 from gitops_mc.core.model import Commit, Content, DesiredCluster, Kind
 from gitops_mc.core.plan import Circumstances
 from gitops_mc.core.policy import FleetPolicy, OnFailure
+from gitops_mc.core.rollout.acting import By
 from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FailureCause, Rollback
 from gitops_mc.core.rollout.transitions import admitted
 
@@ -74,12 +75,10 @@ def no_way_back(
     return ""
 
 
-def asked_for(memory: ClusterMemory, failure: Failure, by: str, now: datetime) -> ClusterMemory | None:
-    """The memory with the wish to go back; None where there is nowhere to go."""
-    goal = goal_of(memory)
-    if goal is None:
-        return None
-    return replace(memory, rollback=Rollback(failure, memory.started_commit, goal[0], goal[1], now, by))
+def asked_for(memory: ClusterMemory, failure: Failure, goal: tuple[Content, Commit], by: By) -> ClusterMemory:
+    """The memory with the wish to go back."""
+    wish = Rollback(failure, memory.started_commit, goal[0], goal[1], by.at, by.who)
+    return replace(memory, rollback=wish)
 
 
 def going_back(
