@@ -87,12 +87,11 @@ class PollDone:
     revision: str
     result: str
     reason: str
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassDone:
-    """One pass over a fleet. `outlook`: wait, hold, halted, done; `reason`: what it waits for."""
+    """One pass over a fleet was decided. `outlook`: wait, hold, halted, done; `reason`: what it waits for."""
 
     level: ClassVar[Level] = Level.DEBUG
     fleet: str
@@ -100,7 +99,6 @@ class PassDone:
     outlook: str
     reason: str
     moves: int
-    seconds: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,35 +123,11 @@ class WriteTroubled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryNotSaved:
-    """The memory could not be kept, so nothing was written. `result`: conflict, failed."""
+class FleetTroubled:
+    """A pass could not do something, which a later one does: the Fleet unread, its memory not kept, changed meanwhile."""
 
     level: ClassVar[Level] = Level.WARNING
     fleet: str
-    result: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderCarriedOut:
-    """What a human asked for by an annotation was done."""
-
-    level: ClassVar[Level] = Level.INFO
-    fleet: str
-    cluster: str
-    verb: str
-    by: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderRefused:
-    """What a human asked for was not done."""
-
-    level: ClassVar[Level] = Level.WARNING
-    fleet: str
-    cluster: str
-    verb: str
     reason: str
 
 
@@ -206,9 +180,7 @@ Fact: TypeAlias = (
     | PassDone
     | WriteAccepted
     | WriteTroubled
-    | MemoryNotSaved
-    | OrderCarriedOut
-    | OrderRefused
+    | FleetTroubled
     | WebhookAnswered
     | EventsNotWritten
     | LibraryWarned

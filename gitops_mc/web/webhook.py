@@ -27,7 +27,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from gitops_mc.app.fleet_name import FleetName
 from gitops_mc.app.rate_limit import Bucket, Granted, Rate, take
 from gitops_mc.web.signatures import knows_secret
 
@@ -39,6 +38,17 @@ _DRAINED = 32 * 1024 * 1024
 """Bytes that are read and thrown away, so that an honest sender gets its answer and no broken connection."""
 _OVERALL = Rate(burst=60, seconds_each=0.1)
 _FLEET = Rate(burst=10, seconds_each=2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetName:
+    """A Fleet object, as the path names it."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
 
 
 class Answered(Enum):

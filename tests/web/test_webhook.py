@@ -16,10 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.app.fleet_name import FleetName
 from gitops_mc.app.rate_limit import Rate
 from gitops_mc.web.serving import Running
-from gitops_mc.web.webhook import LARGEST_BODY, Answered, Rates, Webhook
+from gitops_mc.web.webhook import LARGEST_BODY, Answered, FleetName, Rates, Webhook
 from tests.web.asking import Answer, ask, raw, served
 
 SECRET = b"a long secret"

@@ -55,6 +55,18 @@ class Reason(Enum):
         About.CLUSTER,
         "met for the first time, with a plan that changes what somebody set",
     )
+    CLUSTER_HELD = (
+        "Held",
+        Weight.NORMAL,
+        About.CLUSTER,
+        "an order of somebody keeps it from beginning anything",
+    )
+    WINDOW_AWAITED = (
+        "WindowAwaited",
+        Weight.NORMAL,
+        About.CLUSTER,
+        "what comes next waits for its change window",
+    )
     CLUSTER_READY = (
         "Ready",
         Weight.NORMAL,
@@ -100,6 +112,12 @@ class Reason(Enum):
         "gateway, global API or credentials; nobody is counted",
     )
     FAULT_OVER = ("FleetFaultOver", Weight.NORMAL, About.FLEET, "clusters can be read again")
+    ORDERED = (
+        "Ordered",
+        Weight.NORMAL,
+        About.FLEET,
+        "what somebody asked for by an annotation was done or refused",
+    )
     REVISION_FOUND = ("RevisionFound", Weight.NORMAL, About.FLEET, "the source has another commit")
     REVISION_REFUSED = (
         "RevisionRefused",

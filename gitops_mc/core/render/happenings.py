@@ -43,6 +43,7 @@ _STANDINGS = {
     Standing.UNREGISTERED: Reason.CLUSTER_UNREGISTERED,
     Standing.SKIPPED: Reason.CLUSTER_SKIPPED,
     Standing.APPROVAL: Reason.CLUSTER_NEEDS_APPROVAL,
+    Standing.HELD: Reason.CLUSTER_HELD,
     Standing.READY: Reason.CLUSTER_READY,
     Standing.GONE: Reason.CLUSTER_GONE,
 }
@@ -63,6 +64,7 @@ class ToldCluster:
     standing: Standing | None = None
     step: str = ""
     hands: bool = False
+    window: bool = False
     drift: frozenset[str] = frozenset()
 
 
@@ -114,7 +116,9 @@ def _told_of(before: ToldCluster | None, view: ClusterView) -> ToldCluster:
     if view.standing is Standing.NOT_KNOWN:
         return known
     drift = known.drift if view.plan is None else frozenset(str(d.key) for d in view.plan.drifts)
-    return ToldCluster(view.standing, view.step or known.step, bool(view.hands), drift)
+    return ToldCluster(
+        view.standing, view.step or known.step, bool(view.hands), view.window is not None, drift
+    )
 
 
 def _cluster(before: ToldCluster | None, view: ClusterView) -> Iterator[Happening]:
@@ -126,6 +130,8 @@ def _cluster(before: ToldCluster | None, view: ClusterView) -> Iterator[Happenin
         yield _of(Reason.STEP_STARTED, view, f"{title_of(view.step) or view.step}: {view.reason}")
     if now.hands and not known.hands:
         yield _of(Reason.NEEDS_HANDS, view, view.hands)
+    if now.window and not known.window:
+        yield _of(Reason.WINDOW_AWAITED, view, view.reason)
     if now.drift - known.drift:
         told = f"{count(len(now.drift), 'object')} not as written, and left alone: {_some(sorted(now.drift))}"
         yield _of(Reason.DRIFT_FOUND, view, told)

@@ -20,8 +20,8 @@ class PollGood:
 class PollRefused:
     """The source was read, but its commit is not used: an unwelcome signature, or problems of the whole fleet."""
 
-    revision: Commit
     reason: str
+    """Names the commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,8 @@ class ToldPolls:
     """What was told of a source so far."""
 
     followed: Commit | None = None
-    refused: Commit | None = None
+    refused: str = ""
+    """Why, in the words that were told."""
     failing: bool = False
 
 
@@ -50,21 +51,14 @@ def poll_happenings(told: ToldPolls, poll: Poll) -> tuple[ToldPolls, tuple[Happe
             failed = () if told.failing else (Happening(Reason.POLL_FAILED, poll.reason),)
             return replace(told, failing=True), failed
         case PollRefused():
-            text = f"commit {poll.revision} is not used: {poll.reason}"
-            news = _news(
-                told.refused, poll.revision, Happening(Reason.REVISION_REFUSED, text, revision=poll.revision)
-            )
-            return replace(told, refused=poll.revision, failing=False), (*_recovered(told), *news)
+            news = () if told.refused == poll.reason else (Happening(Reason.REVISION_REFUSED, poll.reason),)
+            return replace(told, refused=poll.reason, failing=False), (*_recovered(told), *news)
         case PollGood():
+            known = told.followed is None or told.followed == poll.revision
             found = Happening(Reason.REVISION_FOUND, f"commit {poll.revision}", revision=poll.revision)
-            news = () if told.followed is None else _news(told.followed, poll.revision, found)
-            return ToldPolls(followed=poll.revision), (*_recovered(told), *news)
+            return ToldPolls(followed=poll.revision), (*_recovered(told), *(() if known else (found,)))
         case _:
             assert_never(poll)
-
-
-def _news(before: Commit | None, now: Commit, happening: Happening) -> tuple[Happening, ...]:
-    return () if before == now else (happening,)
 
 
 def _recovered(told: ToldPolls) -> tuple[Happening, ...]:

@@ -1,0 +1,300 @@
+"""What the controller tells the world of itself: one call a fact, of which logs, metrics and Kubernetes Events are made.
+
+Nothing here waits, and nothing here raises: what is wrong with telling is told in the log, and stops no rollout. A fleet goes by
+`<namespace>/<name>`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol, assert_never
+
+from gitops_mc.app.log_events import (
+    FleetForgotten,
+    FleetTroubled,
+    Happened,
+    LeaseLost,
+    LeaseTaken,
+    LeaseWatched,
+    LogEvent,
+    PassDone,
+    PollDone,
+    WriteAccepted,
+    WriteTroubled,
+)
+from gitops_mc.app.looks import Look
+from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.render.happening import Happening, Reason
+from gitops_mc.core.render.happenings import Told, happenings
+from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused, ToldPolls, poll_happenings
+from gitops_mc.core.rollout.fleet import fleet_fault
+from gitops_mc.core.rollout.inputs import Observed
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
+
+
+class FleetMode(StrEnum):
+    """Whether a fleet is worked on."""
+
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    ELSEWHERE = "active elsewhere"
+    """`activeOn` names another installation: here it is only read."""
+
+
+class Credential(StrEnum):
+    """What may expire."""
+
+    GATEWAY = "gateway"
+    GIT = "git"
+    KUBECONFIG = "kubeconfig"
+
+
+class Lease(Protocol):
+    """How it stands with the lease."""
+
+    @property
+    def leads(self) -> bool: ...
+
+    @property
+    def holder(self) -> str: ...
+
+    @property
+    def transitions(self) -> int: ...
+
+
+class PollerView(Protocol):
+    """What a poll brought."""
+
+    @property
+    def pulled(self) -> Pulled: ...
+
+
+class EventLog(Protocol):
+    def tell(self, event: LogEvent) -> None:
+        """Write an event. Never raises."""
+        ...
+
+    def crashed(self, where: str, error: BaseException) -> None:
+        """An exception that nobody expected. Never raises."""
+        ...
+
+
+class Measures(Protocol):
+    """Metrics; every call is short, and in memory."""
+
+    def looked(self, fleet: str, look: Look) -> None: ...
+
+    def stepped(self, fleet: str, seconds: float) -> None: ...
+
+    def polled(self, fleet: str, poll: Poll, at: datetime | None) -> None: ...
+
+    def troubled(self, fleet: str) -> None: ...
+
+    def led(self, lease: Lease) -> None: ...
+
+    def moded(self, fleet: str, mode: FleetMode) -> None: ...
+
+    def expires(self, fleet: str, credential: Credential, at: datetime | None) -> None: ...
+
+    def forgotten(self, fleet: str) -> None: ...
+
+
+class Herald(Protocol):
+    """Kubernetes Events."""
+
+    def offer(self, fleet: str, found: tuple[Happening, ...], at: datetime) -> None:
+        """Take them up, to be written later by a job of their own; in memory, and at most so many."""
+        ...
+
+
+@dataclass(slots=True)
+class _Known:
+    """What was told of one fleet so far."""
+
+    told: Told | None = None
+    polls: ToldPolls = field(default_factory=ToldPolls)
+    answered: datetime | None = None
+    """When the source answered last."""
+
+
+@dataclass(slots=True)
+class Telemetry:
+    """The one place that the controller reports to. From any thread; of one fleet by one at a time."""
+
+    log: EventLog
+    measures: Measures
+    herald: Herald
+    now: Callable[[], datetime]
+    pulse: Callable[[], None]
+    """The controller's loop has gone round."""
+    identity: str
+    """Of this process, as in the lease."""
+    namespace: str
+    """Where the Fleets are that the controller calls by their name alone."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _fleets: dict[str, _Known] = field(default_factory=dict)
+    _lease: tuple[bool, str] | None = None
+
+    # ------------------------------------------------------------------------------------------------- of one fleet
+
+    def looked(self, fleet: str, look: Look) -> None:
+        """A pass has been decided."""
+        with self._guarded("telling of a pass"):
+            self.measures.looked(fleet, look)
+            known = self._known(fleet)
+            fault = fleet_fault(look.fleet, Observed(look.live))
+            known.told, found = happenings(known.told, look.decision, look.memory, fault)
+            for event in _of_look(fleet, look):
+                self.log.tell(event)
+            self._tell(fleet, found)
+
+    def stepped(self, fleet: str, seconds: float) -> None:
+        """A whole pass is over, reads and writes included; it took so many seconds."""
+        with self._guarded("telling of a pass"):
+            self.measures.stepped(fleet, seconds)
+
+    def polled(self, fleet: str, poller: PollerView) -> None:
+        """The source was asked."""
+        with self._guarded("telling of a poll"):
+            known = self._known(fleet)
+            poll = poll_of(poller.pulled, known.answered)
+            known.answered = poller.pulled.polled
+            self.measures.polled(fleet, poll, poller.pulled.polled)
+            known.polls, found = poll_happenings(known.polls, poll)
+            self.log.tell(_poll_done(fleet, poll))
+            self._tell(fleet, found)
+
+    def ordered(self, fleet: str, said: tuple[str, ...]) -> None:
+        """What somebody asked for by annotations was done, or refused."""
+        with self._guarded("telling of orders"):
+            self._tell(fleet, tuple(Happening(Reason.ORDERED, text) for text in said))
+
+    def troubled(self, fleet: str, reason: str) -> None:
+        """A pass could not do something."""
+        with self._guarded("telling of trouble"):
+            self.measures.troubled(fleet)
+            self.log.tell(FleetTroubled(fleet=fleet, reason=reason))
+
+    def moded(self, fleet: str, mode: FleetMode) -> None:
+        """Whether the fleet is worked on."""
+        with self._guarded("telling of a fleet's mode"):
+            self.measures.moded(fleet, mode)
+
+    def expires(self, fleet: str, credential: Credential, at: datetime | None) -> None:
+        """When a credential expires; None: it does not say."""
+        with self._guarded("telling of a credential"):
+            self.measures.expires(fleet, credential, at)
+
+    # --------------------------------------------------------------------------------------------- of the controller
+
+    def beat(self, _at: datetime) -> None:
+        """The loop goes round. Its age is measured on a clock that never jumps, not on `_at`."""
+        self.pulse()
+
+    def led(self, leadership: Lease) -> None:
+        """How it stands with the lease; logged where that is another thing than the last time."""
+        with self._guarded("telling of the lease"):
+            self.measures.led(leadership)
+            before, self._lease = self._lease, (leadership.leads, leadership.holder)
+            if before == self._lease:
+                return
+            if leadership.leads:
+                self.log.tell(LeaseTaken(identity=self.identity))
+            else:
+                self.log.tell(LeaseWatched(identity=self.identity, leader=leadership.holder))
+
+    def lost(self, reason: str) -> None:
+        """The lease was lost; the process is about to end."""
+        with self._guarded("telling of the lease"):
+            self.log.tell(LeaseLost(identity=self.identity, reason=reason))
+
+    def listed(self, fleets: frozenset[str]) -> None:
+        """These Fleets are there, by name alone; all others are gone, and so is everything that was known of them."""
+        with self._guarded("forgetting fleets"):
+            there = {self._title(name) for name in fleets}
+            with self._lock:
+                gone = [title for title in self._fleets if title not in there]
+                for title in gone:
+                    del self._fleets[title]
+            for title in gone:
+                self.measures.forgotten(title)
+                self.log.tell(FleetForgotten(fleet=title))
+
+    def failed(self, fleet: str, error: BaseException) -> None:
+        """A fault of this program in the loop of a Fleet, by name alone."""
+        self.log.crashed(f"the loop of {self._title(fleet)}", error)
+
+    # ------------------------------------------------------------------------------------------------------- within
+
+    def _title(self, name: str) -> str:
+        return f"{self.namespace}/{name}"
+
+    def _known(self, fleet: str) -> _Known:
+        with self._lock:
+            return self._fleets.setdefault(fleet, _Known())
+
+    def _tell(self, fleet: str, found: tuple[Happening, ...]) -> None:
+        for happening in found:
+            self.log.tell(Happened(fleet, happening))
+        if found:
+            self.herald.offer(fleet, found, self.now())
+
+    @contextmanager
+    def _guarded(self, doing: str) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with telling, the rollout goes on
+            self.log.crashed(doing, error)
+
+
+def poll_of(pulled: Pulled, answered: datetime | None) -> Poll:
+    """What a poll came to. A problem with an answer that is newer than the one at `answered` is about what it said."""
+    if not pulled.problem:
+        return PollGood(pulled.commit)
+    return PollFailed(pulled.problem) if pulled.polled == answered else PollRefused(pulled.problem)
+
+
+def _of_look(fleet: str, look: Look) -> Iterator[LogEvent]:
+    steps = {view.cluster: view.step for view in look.decision.clusters}
+    revision = str(look.fleet.commit)
+    for written in look.written:
+        step = steps.get(written.cluster, "")
+        yield WriteAccepted(
+            fleet=fleet, cluster=written.cluster, revision=revision, step=step, what=written.what
+        )
+    for trouble in look.troubles:
+        yield WriteTroubled(fleet=fleet, reason=trouble)
+    outlook, reason = _outlook_words(look.decision.outlook)
+    moves = len(look.decision.moves)
+    yield PassDone(fleet=fleet, revision=revision, outlook=outlook, reason=reason, moves=moves)
+
+
+def _outlook_words(outlook: Outlook) -> tuple[str, str]:
+    match outlook:
+        case Wait():
+            return "wait", outlook.reason
+        case Hold():
+            return "hold", "; ".join(outlook.reasons)
+        case Halted():
+            return "halted", outlook.reason
+        case Done():
+            return "done", outlook.reason
+        case _:
+            assert_never(outlook)
+
+
+def _poll_done(fleet: str, poll: Poll) -> PollDone:
+    match poll:
+        case PollGood():
+            return PollDone(fleet=fleet, revision=poll.revision, result="good", reason="")
+        case PollRefused():
+            return PollDone(fleet=fleet, revision="", result="refused", reason=poll.reason)
+        case PollFailed():
+            return PollDone(fleet=fleet, revision="", result="failed", reason=poll.reason)
+        case _:
+            assert_never(poll)
