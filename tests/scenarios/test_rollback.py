@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from gitops_mc.app.looks import Pace
 from gitops_mc.core.model import JsonObject, labels_of
+from gitops_mc.core.rollout import acts
+from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.memory import FailureCause, FleetMemory
 from gitops_mc.core.rollout.moves import Done, Halted, Standing, WaveState
 from gitops_mc.sandbox.apiserver import AcceptedWrite
@@ -311,3 +314,83 @@ def test_halt_stays_halt() -> None:
     m = world.cluster_memory("edge-1")
     assert m.failure is not None
     assert m.failure.cause is FailureCause.CONFIG
+
+
+# ------------------------------------------------------------------------------------------------------- by a human
+
+
+def said(world: RolloutWorld, act: Callable[[FleetMemory, acts.By], acts.ActResult]) -> None:
+    def changed(memory: FleetMemory) -> FleetMemory:
+        result = act(memory, acts.By("mei", acts.moment(memory, world.clock.now())))
+        assert isinstance(result, acts.Changed), result
+        return result.memory
+
+    world.remember(changed)
+
+
+def test_a_human_rolls_a_halted_cluster_back() -> None:
+    world = good(fleet("halt"))
+    before = config(world, "edge-1")
+    world.files.update(repository("BROKEN", fleet("halt")))
+    assert isinstance(world.run(), Halted)
+    said(world, lambda memory, by: acts.rollback(memory, "edge-1", by))
+    assert isinstance(world.run(), Halted)
+    assert config(world, "edge-1") == before
+    assert healthy(world, "edge-1")
+    assert "rolled back by mei to" in world.view("edge-1").reason
+
+
+def test_a_retry_after_a_rollback_tries_the_content_again_and_goes_back_again() -> None:
+    world, before = rolled_back()
+    said(world, lambda memory, by: acts.retry(memory, "edge-1", by))
+    at = world.clock.now()
+    assert isinstance(world.run(), Halted)
+    assert config(world, "edge-1") == before
+    assert len(since(world, "edge-1", at)) == 2, "it was tried, and taken back"
+    assert not since(world, "edge-2", at)
+
+
+def test_a_retry_that_passes_ends_the_halt_and_the_others_follow() -> None:
+    world, _ = rolled_back()
+    world.faults.clear_all()
+    said(world, lambda memory, by: acts.retry(memory, "edge-1", by))
+    assert isinstance(world.run(), Done)
+    assert world.memory().halt is None
+    assert not world.cluster_memory("edge-1").retrying
+
+
+def test_a_retry_in_mid_roll_is_written_through_the_halt_for_that_cluster_alone() -> None:
+    world = good(fleet("halt"))
+    world.files.update(repository("BROKEN", fleet("halt")))
+    assert isinstance(world.run(), Halted)
+    world.faults.clear_all()
+    world.clock.wait_for(600)
+    written = len(world.writes("edge-2"))
+    said(world, lambda memory, by: acts.retry(memory, "edge-1", by))
+    world.run(until=lambda look: look.memory.cluster("edge-1").out)
+    assert len(world.writes("edge-2")) == written
+    assert isinstance(world.run(), Done)
+
+
+def test_a_held_or_suspended_cluster_is_not_rolled_back_until_that_ends() -> None:
+    for order in (Acts(held={"edge-1": "tom"}), Acts(suspended="tom")):
+        world = good()
+        before = config(world, "edge-1")
+        world.files.update(repository("BROKEN", fleet()))
+        world.run(until=lambda look: look.memory.cluster("edge-1").begun)
+        world.run(order, hours=2, until=lambda look: look.memory.cluster("edge-1").rollback is not None)
+        assert world.cluster_memory("edge-1").rollback is None
+        assert isinstance(world.run(), Halted)
+        assert config(world, "edge-1") == before
+
+
+def test_an_abort_stops_a_rollback_too_and_resumed_it_goes_on() -> None:
+    world = good(spec=simple_fleet("edge-1", "edge-2", "edge-3", workers=4))
+    before = config(world, "edge-1")
+    world.files.update(repository("BROKEN", fleet()))
+    world.run(until=lambda look: look.memory.cluster("edge-1").rolled_back and bool(look.written))
+    world.run(Acts(aborted=Abort("alarms", by="tom")), hours=1)
+    assert config(world, "edge-1") == before
+    assert isinstance(world.run(), Halted)
+    assert healthy(world, "edge-1")
+    assert world.cluster_memory("edge-1").out
