@@ -16,6 +16,7 @@ from gitops_mc.adapters.kube_config_file import check_kubeconfig, unusable
 from gitops_mc.adapters.kube_token import Stamp, TokenFile, checked_token
 from gitops_mc.adapters.kube_wire import LARGEST_ANSWER, Wire, configuration
 from gitops_mc.core.errors import UsageError
+from gitops_mc.core.model import GLOBAL_CLUSTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +25,31 @@ if TYPE_CHECKING:
     from gitops_mc.app.ports import Request, Response
 
 
-class GatewayTransport:
+class _WithToken:
+    """Calls with a bearer token from a file, over one pool."""
+
+    def __init__(self, token_file: Path, wire: Wire) -> None:
+        self._token = TokenFile(token_file)
+        self._token.value()
+        self._wire = wire
+
+    def _carry(self, call: str, url: str, request: Request, timeout: float) -> Response:
+        """A 401 is answered once by reading the token file again, if that brings another token."""
+        token = self._token.value()
+        answer = self._wire.carry(call, url, request, f"Bearer {token}", timeout=timeout)
+        if answer.status != 401:
+            return answer
+        renewed = self._token.read_again()
+        if renewed == token:
+            return answer
+        return self._wire.carry(call, url, request, f"Bearer {renewed}", timeout=timeout)
+
+    def close(self) -> None:
+        """Drop the connections kept alive."""
+        self._wire.close()
+
+
+class GatewayTransport(_WithToken):
     """Every cluster under one address: `<url>/kubernetes/<cluster>/...` (ACP docs: the global cluster's gateway)."""
 
     def __init__(
@@ -47,30 +72,41 @@ class GatewayTransport:
                 f"the gateway's address {parts.scheme}://{parts.hostname}: give https://<host>[:port]",
                 hint="the address of the platform; clusters are below /kubernetes/<cluster>",
             )
-        if ca_file is not None and not ca_file.is_file():
-            raise UsageError(f"the CA file {ca_file} is not there", hint="give a file with PEM certificates")
         self._url = url.rstrip("/")
-        self._token = TokenFile(token_file)
-        self._token.value()
-        trusted = f"the CAs in {ca_file}" if ca_file else "the system's CAs"
-        self._wire = Wire(configuration(self._url, ca_file, connections, proxy), trusted, largest_answer)
+        super().__init__(token_file, _wire(self._url, ca_file, connections, proxy, largest_answer))
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
-        """As the port promises; a 401 is answered once by reading the token file again, if that brings another token."""
+        """As the port promises."""
         url = f"{self._url}/kubernetes/{quote(cluster, safe='')}{request.path}"
-        call = f"{cluster}: {request.method} {request.path}"
-        token = self._token.value()
-        answer = self._wire.carry(call, url, request, f"Bearer {token}", timeout=timeout)
-        if answer.status != 401:
-            return answer
-        renewed = self._token.read_again()
-        if renewed == token:
-            return answer
-        return self._wire.carry(call, url, request, f"Bearer {renewed}", timeout=timeout)
+        return self._carry(f"{cluster}: {request.method} {request.path}", url, request, timeout)
 
-    def close(self) -> None:
-        """Drop the connections kept alive."""
-        self._wire.close()
+
+class ServerTransport(_WithToken):
+    """Global alone, by the address of its API server: what a process in that cluster has."""
+
+    def __init__(
+        self, url: str, token_file: Path, ca_file: Path, *, connections: int = 8, proxy: str = ""
+    ) -> None:
+        """The token file is read now, when it has changed, and after a 401. Raises UsageError."""
+        self._url = url.rstrip("/")
+        super().__init__(token_file, _wire(self._url, ca_file, connections, proxy, LARGEST_ANSWER))
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        """As the port promises. Raises UsageError for any other cluster."""
+        if cluster != GLOBAL_CLUSTER:
+            raise UsageError(
+                f"no way to cluster {cluster} is known",
+                hint="name the platform's gateway, or a kubeconfig for each cluster, in spec.clusters of the Fleet",
+            )
+        url = f"{self._url}{request.path}"
+        return self._carry(f"{cluster}: {request.method} {request.path}", url, request, timeout)
+
+
+def _wire(url: str, ca_file: Path | None, connections: int, proxy: str, largest: int) -> Wire:
+    if ca_file is not None and not ca_file.is_file():
+        raise UsageError(f"the CA file {ca_file} is not there", hint="give a file with PEM certificates")
+    trusted = f"the CAs in {ca_file}" if ca_file else "the system's CAs"
+    return Wire(configuration(url, ca_file, connections, proxy), trusted, largest)
 
 
 class KubeconfigTransport:
@@ -87,7 +123,7 @@ class KubeconfigTransport:
         connections: int = 8,
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
-        """`contexts` by cluster name; `connections` are kept alive per cluster. Raises UsageError."""
+        """`contexts` by cluster name, `""`: the file's current one; `connections` are kept alive per cluster. Raises UsageError."""
         check_kubeconfig(kubeconfig)
         self._kubeconfig = kubeconfig
         self._contexts = dict(contexts)
@@ -158,7 +194,7 @@ class _Context:
         try:
             kube_config.load_kube_config(  # type: ignore[no-untyped-call]
                 config_file=str(kubeconfig),
-                context=context,
+                context=context or None,
                 client_configuration=self._settings,
                 persist_config=False,
             )

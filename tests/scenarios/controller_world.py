@@ -16,7 +16,7 @@ from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.running import Controller
+from gitops_mc.app.controller.running import Controller, Tempo
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
@@ -99,6 +99,9 @@ class WorldMeans:
         workers = VirtualWorkers(self.world.rollout.clock)
         source = self.world.git.clone()
         return Poller(source, spec.source.interval, self.world.machine, workers, random.Random(0).random)
+
+    def tend(self, spec: FleetSpec) -> None:
+        pass
 
     def executor(self, spec: FleetSpec) -> Executor:
         world = self.world.rollout
@@ -192,7 +195,9 @@ class ControllerWorld:
         def open_loop(name: str) -> FleetLoop:
             return FleetLoop(FleetObjects(api, NAMESPACE, name), means, self.machine, heard)
 
-        return Replica(Controller(api, self.machine, NAMESPACE, leadership, open_loop, heard), heard)
+        tempo = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
+        controller = Controller(api, self.machine, NAMESPACE, leadership, open_loop, heard, tempo)
+        return Replica(controller, heard)
 
     def run(
         self,

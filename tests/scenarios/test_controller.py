@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from datetime import timedelta
-from urllib.parse import quote
 
 import pytest
 
@@ -41,8 +41,8 @@ def reboots(world: ControllerWorld) -> dict[str, int]:
 
 def wrote(world: ControllerWorld, cluster: str, text: str) -> bool:
     """Whether a file with this text was written there."""
-    coded = quote(f"{text}\n")
-    return any(coded in str(w.after) or text in str(w.after) for w in world.rollout.writes(cluster))
+    coded = b64encode(f"{text}\n".encode()).decode()
+    return any(coded in str(w.after) for w in world.rollout.writes(cluster))
 
 
 def test_a_commit_that_is_pushed_reaches_every_cluster_and_the_fleet_becomes_ready() -> None:
@@ -128,7 +128,7 @@ def test_a_restored_backup_without_status_still_knows_what_is_held() -> None:
     before = len(world.rollout.writes("edge-1"))
     for path in (f"{FLEETS}/prod/status", *(f"{ROLLOUTS}/{name}/status" for name in NAMES)):
         world.kubectl("PATCH", path, {"status": None}, MERGE_PATCH)
-    world.run(hours=4)
+    world.run(hours=1.5)
     assert len(world.rollout.writes("edge-1")) == before
     assert not any(wrote(world, name, "breaks") for name in NAMES[1:])
 
@@ -248,7 +248,7 @@ def test_a_cluster_that_another_fleet_has_claimed_is_not_touched() -> None:
     body = {"metadata": {"name": "edge-2"}, "spec": {"fleet": "other", "cluster": "edge-2"}}
     kind = {"apiVersion": "gitops-mc.io/v1alpha1", "kind": "ClusterRollout"}
     world.kubectl("POST", ROLLOUTS, {**kind, **body})
-    world.run(hours=6)
+    world.run(hours=1)
     assert not world.rollout.writes("edge-2")
     assert world.of("edge-2")["spec"]["fleet"] == "other"
     assert world.rollout.writes("edge-1")
@@ -261,7 +261,7 @@ def test_memory_that_cannot_be_understood_shuts_its_cluster_and_is_never_written
     status["memory"]["version"] = 99
     world.kubectl("PATCH", f"{ROLLOUTS}/edge-1/status", {"status": status}, MERGE_PATCH)
     world.push(three(GOOD))
-    world.run(hours=6)
+    world.run(hours=1)
     assert world.of("edge-1")["status"]["memory"]["version"] == 99
     assert not wrote(world, "edge-1", "three")
 

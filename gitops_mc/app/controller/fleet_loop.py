@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any, Protocol
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
 
 from gitops_mc.app.controller.keeping import Keeping, Page
 from gitops_mc.app.controller.lease import LeadershipLostError
@@ -34,6 +34,8 @@ from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
 
+_TENDED_EVERY: Final = timedelta(seconds=30)
+
 
 class Watcher(Protocol):
     """Hears what happens: logs, metrics, Kubernetes events. Never raises, never waits."""
@@ -55,6 +57,10 @@ class Means(Protocol):
 
     def poller(self, spec: FleetSpec) -> Poller:
         """Raises GitopsMcError for what cannot be."""
+        ...
+
+    def tend(self, spec: FleetSpec) -> None:
+        """Called now and then: credentials that have been renewed are taken over. Raises GitopsMcError."""
         ...
 
     def executor(self, spec: FleetSpec) -> Executor:
@@ -83,6 +89,7 @@ class FleetLoop:
     _impatient: frozenset[str] = frozenset()
     _overriding: dict[str, str] = field(default_factory=dict)
     _answers: int = 0
+    _tended: datetime | None = None
 
     def __post_init__(self) -> None:
         self._keeping = Keeping(self.objects)
@@ -158,6 +165,9 @@ class FleetLoop:
                 self.poller.desired, self.poller.pulled = kept.desired, kept.pulled
         if self.executor is None or before is None or before.clusters != spec.clusters:
             self.executor = self.means.executor(spec)
+        elif self._tended is None or self.clock.now() - self._tended >= _TENDED_EVERY:
+            self._tended = self.clock.now()
+            self.means.tend(spec)
         assert self._past is not None
         self.executor.past = self._past.get
         self._spec = spec

@@ -36,7 +36,7 @@ class Terms:
 
     duration: timedelta = timedelta(seconds=45)
     deadline: timedelta = timedelta(seconds=20)
-    renew_every: timedelta = timedelta(seconds=5)
+    renew_every: timedelta = timedelta(seconds=8)
 
 
 class LeadershipLostError(GitopsMcError):

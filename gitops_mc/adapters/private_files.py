@@ -1,0 +1,28 @@
+"""Files that hold what is secret, for libraries that want a path: readable by this process's user alone."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+class PrivateFiles:
+    """One folder of them. What has not changed is not written again, so that its readers see no change either."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[str, bytes] = {}
+
+    def write(self, name: str, content: bytes) -> Path:
+        """The path of a file with this content. It is replaced whole: no reader sees half of it."""
+        path = self._folder / name
+        if self._known.get(name) == content:
+            return path
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fresh = self._folder / f"{name}.new"
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+        fresh.replace(path)
+        self._known[name] = content
+        return path
