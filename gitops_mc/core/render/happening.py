@@ -79,6 +79,12 @@ class Reason(Enum):
         About.CLUSTER,
         "its folder is gone; nothing is changed there",
     )
+    ROLLED_BACK = (
+        "RolledBack",
+        Weight.WARNING,
+        About.CLUSTER,
+        "it goes back to what it passed; the failed content is held",
+    )
     NEEDS_HANDS = ("NeedsHands", Weight.WARNING, About.CLUSTER, "only a named act of a human gets it further")
     DRIFT_FOUND = ("DriftFound", Weight.WARNING, About.CLUSTER, "objects are not any more what was written")
     DRIFT_GONE = ("DriftGone", Weight.NORMAL, About.CLUSTER, "all of them are as Git says again")

@@ -65,6 +65,7 @@ class ToldCluster:
     step: str = ""
     hands: bool = False
     window: bool = False
+    rolled_back: bool = False
     drift: frozenset[str] = frozenset()
 
 
@@ -84,7 +85,7 @@ def happenings(
 ) -> tuple[Told, tuple[Happening, ...]]:
     """What to tell of a pass. `told`: None on the first pass of a process. `fault`: the fleet's, or empty."""
     before = told or Told()
-    clusters = {c.cluster: _told_of(before.clusters.get(c.cluster), c) for c in decision.clusters}
+    clusters = {c.cluster: _told_of(before.clusters.get(c.cluster), c, memory) for c in decision.clusters}
     now = Told(
         clusters=MappingProxyType(clusters),
         waves=MappingProxyType({w.wave: w.state for w in decision.waves}),
@@ -95,7 +96,11 @@ def happenings(
     found = (
         *_faults(before, now, fault),
         *_halts(before, now, memory),
-        *(h for c in decision.clusters for h in _cluster(before.clusters.get(c.cluster), c)),
+        *(
+            h
+            for c in decision.clusters
+            for h in _cluster(before.clusters.get(c.cluster), clusters[c.cluster], c)
+        ),
         *(h for w in decision.waves for h in _wave(before, w, now.fault)),
         *_ends(before, decision.outlook),
     )
@@ -111,23 +116,29 @@ _NEW_AT_ONCE = (Reason.CLUSTER_STARTED, Reason.WAVE_OPENED)
 # ------------------------------------------------------------------------------------------------------------ clusters
 
 
-def _told_of(before: ToldCluster | None, view: ClusterView) -> ToldCluster:
+def _told_of(before: ToldCluster | None, view: ClusterView, memory: FleetMemory) -> ToldCluster:
     known = before or ToldCluster()
     if view.standing is Standing.NOT_KNOWN:
         return known
     drift = known.drift if view.plan is None else frozenset(str(d.key) for d in view.plan.drifts)
     return ToldCluster(
-        view.standing, view.step or known.step, bool(view.hands), view.window is not None, drift
+        standing=view.standing,
+        step=view.step or known.step,
+        hands=bool(view.hands),
+        window=view.window is not None,
+        rolled_back=memory.cluster(view.cluster).rollback is not None,
+        drift=drift,
     )
 
 
-def _cluster(before: ToldCluster | None, view: ClusterView) -> Iterator[Happening]:
+def _cluster(before: ToldCluster | None, now: ToldCluster, view: ClusterView) -> Iterator[Happening]:
     known = before or ToldCluster()
-    now = _told_of(before, view)
     if now.standing is not known.standing and now.standing is not None and _is_news(known, now.standing):
         yield _of(_STANDINGS[now.standing], view, _standing_text(view))
     elif now.standing is Standing.IN_FLIGHT and now.step != known.step:
         yield _of(Reason.STEP_STARTED, view, f"{title_of(view.step) or view.step}: {view.reason}")
+    if now.rolled_back and not known.rolled_back:
+        yield _of(Reason.ROLLED_BACK, view, f"back to what it passed: {view.reason}")
     if now.hands and not known.hands:
         yield _of(Reason.NEEDS_HANDS, view, view.hands)
     if now.window and not known.window:
