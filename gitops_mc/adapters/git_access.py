@@ -84,6 +84,10 @@ def credentials_of(secret: Mapping[str, bytes]) -> Credentials | None:
         found.append(Bearer(_text(secret, "bearerToken")))
     if "password" in secret and identity is None:
         user = _text(secret, "username") if "username" in secret else "git"
+        if ":" in user:
+            raise SourceError(
+                "username in the Secret holds a colon, which basic auth has no place for", hint="check it"
+            )
         found.append(Basic(user, _text(secret, "password")))
     if len(found) > 1:
         raise SourceError(

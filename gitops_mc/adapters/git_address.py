@@ -17,7 +17,7 @@ Unprotected: TypeAlias = Literal["http", "file"]
 _WANTED: Final = "write https://host/path, ssh://git@host/path or git@host:path"
 _HOST: Final = r"(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])"
 _USER: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]*"
-_SHORT: Final = re.compile(rf"(?:(?P<user>{_USER})@)?(?P<host>{_HOST}):(?P<path>(?![-:/]|/)[^:]\S*)")
+_SHORT: Final = re.compile(rf"(?:(?P<user>{_USER})@)?(?P<host>{_HOST}):(?P<path>[^-:]\S*)")
 _AUTHORITY: Final = re.compile(rf"(?:(?P<user>{_USER})@)?(?P<host>{_HOST})(?::(?P<port>[0-9]{{1,5}}))?")
 _DEFAULT_PORTS: Final = {"https": "443", "http": "80", "ssh": "22"}
 

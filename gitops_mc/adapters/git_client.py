@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
+from pathlib import Path
 from typing import Final
 
 from gitops_mc.adapters.git_address import Address
@@ -40,14 +40,6 @@ class Refused:
     """It has no such commit; otherwise it has a rule against asking for it."""
 
 
-class Doubt(Enum):
-    """Of what is kept: none; slight, after a start; grave, after something could not be read."""
-
-    NONE = "none"
-    SLIGHT = "slight"
-    GRAVE = "grave"
-
-
 _GONE: Final = re.compile(r"not our ref", re.IGNORECASE)
 _AGAINST_THE_RULES: Final = re.compile(
     r"unadvertised object|want [0-9a-f]+ not valid|not advertised|couldn't find remote ref [0-9a-f]{40}",
@@ -63,6 +55,8 @@ class GitClient:
     address: Address
     held: Private
     bounds: Bounds
+    repository: Path
+    """The cache."""
     fetched: int
     """Bytes of one fetch, at most."""
     shallow: bool = True
@@ -70,7 +64,7 @@ class GitClient:
 
     def check_version(self) -> None:
         """Raises SourceError for a git that is too old to be kept from a user's configuration."""
-        said = self._run("version").output.decode("ascii", "replace")
+        said = self._anywhere("version").output.decode("ascii", "replace")
         found = re.search(r"(\d+)\.(\d+)", said)
         if found is None or (int(found[1]), int(found[2])) < _OLDEST:
             raise SourceError(
@@ -80,7 +74,7 @@ class GitClient:
 
     def advertised(self, *patterns: str, only: tuple[str, ...] = ()) -> Advertised:
         """`only` (`--heads`, `--tags`) lets the server leave the rest out."""
-        done = self._run("ls-remote", "--symref", *only, "--", self.address.url, *patterns)
+        done = self._anywhere("ls-remote", "--symref", *only, "--", self.address.url, *patterns)
         if done.status != 0:
             raise self._failed(done)
         text = done.output.decode("utf-8", "surrogateescape")
@@ -121,30 +115,35 @@ class GitClient:
             "--no-recurse-submodules",
             "--no-auto-maintenance",
         )
-        command = ("git", "fetch", *quiet, how, "--", self.address.url, f"+{name}:{into}")
-        return self._told(run(command, self.held.environment, replace(self.bounds, file=self.fetched)))
+        command = ("fetch", *quiet, how, "--", self.address.url, f"+{name}:{into}")
+        return self._here(*command, bounds=replace(self.bounds, file=self.fetched))
 
     def descends(self, commit: str, ancestor: str) -> bool:
         """As far as the history at hand goes."""
-        return self._run("merge-base", "--is-ancestor", ancestor, commit).status == 0
+        return self._here("merge-base", "--is-ancestor", ancestor, commit).status == 0
 
-    def sound(self, doubt: Doubt) -> bool:
-        """Whether everything that is kept is there and, if the doubt is grave, is what it was."""
-        how = () if doubt is Doubt.GRAVE else ("--connectivity-only",)
-        return self._run("fsck", "--no-dangling", "--no-progress", *how).status == 0
+    def sound(self) -> bool:
+        """Whether everything that is kept is there, and is what it was. Odd objects, which old programs made, are no damage."""
+        packs = sorted(map(str, self.repository.glob("objects/pack/*.idx")))
+        if packs and self._here("verify-pack", *packs).status != 0:
+            return False
+        return self._here("fsck", "--connectivity-only", "--no-dangling", "--no-progress").status == 0
 
     def clean(self) -> None:
         """One pack of what is kept; everything else goes. Raises SourceError, for one when there is no room for it."""
         for command in (("repack", "-a", "-d", "-q"), ("prune", "--expire=now")):
-            done = self._run(*command)
+            done = self._here(*command)
             if done.status != 0:
                 raise self._failed(done)
 
-    def _run(self, *command: str) -> Done:
-        return self._told(run(("git", *command), self.held.environment, self.bounds))
+    def _here(self, *command: str, bounds: Bounds | None = None) -> Done:
+        return self._anywhere(f"--git-dir={self.repository}", *command, bounds=bounds)
 
-    def _told(self, done: Done) -> Done:
-        return replace(done, errors=self.held.hide(done.errors))
+    def _anywhere(self, *command: str, bounds: Bounds | None = None) -> Done:
+        """Outside of any repository, so that the state of the cache does not matter."""
+        held = self.held
+        done = run(("git", *command), held.environment, bounds or self.bounds, folder=held.folder)
+        return replace(done, errors=held.hide(done.errors))
 
     def _failed(self, done: Done) -> SourceError:
         return fetch_error(self.address.url, done.errors or f"git ended with {done.status}")

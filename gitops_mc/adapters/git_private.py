@@ -108,10 +108,10 @@ class Private:
 
 
 @contextmanager
-def private(address: Address, access: Access, repository: Path) -> Iterator[Private]:
+def private(address: Address, access: Access, cache: Path) -> Iterator[Private]:
     """Raises SourceError where what is given cannot work: then nothing was sent to anybody."""
     _check(address, access)
-    beginning = _beginning(repository)
+    beginning = _beginning(cache)
     try:
         folder = Path(tempfile.mkdtemp(prefix=beginning, dir=_place()))
     except OSError as error:
@@ -120,14 +120,14 @@ def private(address: Address, access: Access, repository: Path) -> Iterator[Priv
             hint="is there room in /dev/shm, or in the folder that TMPDIR names?",
         ) from error
     try:
-        yield _filled(folder, address, access, repository)
+        yield _filled(folder, address, access)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep(repository: Path) -> None:
-    """Remove what killed processes left behind; only for who holds the lock of that repository."""
-    for folder in _place().glob(f"{_beginning(repository)}*"):
+def sweep(cache: Path) -> None:
+    """Remove what killed processes left behind; only for who holds the lock of that cache."""
+    for folder in _place().glob(f"{_beginning(cache)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -135,8 +135,8 @@ def _place() -> Path:
     return _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
 
 
-def _beginning(repository: Path) -> str:
-    return f"gitops-mc-{sha256(os.fsencode(repository.absolute())).hexdigest()[:16]}-"
+def _beginning(cache: Path) -> str:
+    return f"gitops-mc-{sha256(os.fsencode(cache.absolute())).hexdigest()[:16]}-"
 
 
 def _check(address: Address, access: Access) -> None:
@@ -178,12 +178,12 @@ def _check_ca(ca: bytes) -> None:
         ) from error
 
 
-def _filled(folder: Path, address: Address, access: Access, repository: Path) -> Private:
+def _filled(folder: Path, address: Address, access: Access) -> Private:
     environment = {
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "HOME": str(folder),
         "LC_ALL": "C",
-        "GIT_DIR": str(repository),
+        "GIT_CEILING_DIRECTORIES": str(folder.parent),
         "GIT_CONFIG_NOSYSTEM": "1",
         "GIT_CONFIG_GLOBAL": str(folder / "gitconfig"),
         "GIT_ATTR_NOSYSTEM": "1",

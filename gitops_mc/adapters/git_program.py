@@ -87,9 +87,10 @@ def run(
     environment: Mapping[str, str],
     bounds: Bounds,
     *,
+    folder: Path,
     reading: Path = Path(os.devnull),
 ) -> Done:
-    """Run it, with standard input from a file. Its name is looked up in PATH. Raises SourceError when it is not there,
+    """Run it in a folder, with standard input from a file. Its name is looked up in PATH. Raises SourceError when it is not there,
     takes too long, or says too much.
     """
     name, *arguments = command
@@ -100,6 +101,7 @@ def run(
     with subprocess.Popen(  # noqa: S603 - arguments, never a line that a shell would read
         guarded,
         env=environment,
+        cwd=folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

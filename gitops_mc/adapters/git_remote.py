@@ -17,7 +17,7 @@ from typing import Final
 from gitops_mc.adapters.git import GitSource
 from gitops_mc.adapters.git_access import ANYBODY, Access, Trust
 from gitops_mc.adapters.git_address import Unprotected, address_of
-from gitops_mc.adapters.git_client import EVERYTHING, Doubt, GitClient
+from gitops_mc.adapters.git_client import EVERYTHING, GitClient
 from gitops_mc.adapters.git_private import Private, private
 from gitops_mc.adapters.git_program import Bounds
 from gitops_mc.adapters.git_signatures import Signed, Unproven, checked
@@ -80,7 +80,8 @@ class RemoteSource:
         self._limits = limits
         self._store = GitStore(cache)
         self._polling = threading.Lock()
-        self._doubt = Doubt.SLIGHT
+        self._doubtful = True
+        """Whether what is kept has to be looked through before it is built upon: after a start, and after a failure."""
         self._proven: tuple[str, str, str] = ("", "", "")
         """The last commit whose signature was checked, the digest of the keys, and who signed it."""
         self._gone: dict[str, str] = {}
@@ -118,12 +119,15 @@ class RemoteSource:
             access = self._given()
             self._hold()
             until = time.monotonic() + self._limits.seconds
-            with private(self._address, access, self._store.repository) as held:
-                git = GitClient(self._address, held, Bounds(until), self._limits.fetched)
+            with private(self._address, access, self._store.folder) as held:
+                git = GitClient(
+                    self._address, held, Bounds(until), self._store.repository, self._limits.fetched
+                )
                 try:
                     return self._poll(git, access.trust, wanted)
                 except SourceError:
                     self._store.tidy()
+                    self.doubt()
                     raise
 
     def close(self) -> None:
@@ -132,12 +136,17 @@ class RemoteSource:
             self._store.release()
 
     def doubt(self) -> None:
-        """Something that should be here could not be read: the next poll looks through all of it."""
-        self._doubt = Doubt.GRAVE
+        """Something has gone wrong, and it may be the cache: the next poll looks through all of it."""
+        self._doubtful = True
 
     def _poll(self, git: GitClient, trust: Trust | None, wanted: frozenset[Commit]) -> Polled | NotAccepted:
-        renewed = self._renewed(git)
+        if self._doubtful:
+            git.check_version()
         found = _look(git, self._ref)
+        damaged = not self._store.opens() or (self._doubtful and not git.sound())
+        if damaged:  # only once the server has answered: until then it may still be good for something
+            git.repository = self._store.renew()
+        self._doubtful = False
         self._store.pin(wanted)
         before = self._store.accepted()
         fetched = self._store.target_of(INCOMING) != found.target
@@ -162,18 +171,7 @@ class RemoteSource:
                 git.clean()
         seconds, subject = self._store.committed(commit)
         at = datetime.fromtimestamp(seconds, UTC)
-        return Polled(Commit(commit), found.name, at, subject, signer.by, rewritten, gone, renewed)
-
-    def _renewed(self, git: GitClient) -> bool:
-        """Make the cache anew if anything in it is damaged."""
-        if self._doubt is Doubt.NONE:
-            return False
-        git.check_version()
-        damaged = not git.sound(self._doubt)
-        if damaged:
-            self._store.renew()
-        self._doubt = Doubt.NONE
-        return damaged
+        return Polled(Commit(commit), found.name, at, subject, signer.by, rewritten, gone, damaged)
 
     def _bring(self, git: GitClient, found: _Standing, before: str | None) -> None:
         """Fetch the followed commit; and so much of its history, within reason, that it leads to the one before."""

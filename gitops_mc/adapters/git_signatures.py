@@ -112,7 +112,7 @@ def _run_gpg(held: Private, bounds: Bounds, *command: str) -> Done:
         "1",
     )
     home = ("--homedir", str(held.folder / "gpg"))
-    return run(("gpg", *quiet, *trusting, *home, *command), held.environment, bounds)
+    return run(("gpg", *quiet, *trusting, *home, *command), held.environment, bounds, folder=held.folder)
 
 
 _GPG_REFUSALS: Final = (
@@ -154,7 +154,7 @@ def _ssh(parts: _Parts, allowed: bytes, held: Private, bounds: Bounds) -> Signed
 
     def keygen(act: str, *more: str) -> Done:
         command = ("ssh-keygen", "-Y", act, "-n", "git", "-s", signature, *more)
-        return run(command, held.environment, bounds, reading=payload)
+        return run(command, held.environment, bounds, folder=held.folder, reading=payload)
 
     made = keygen("check-novalidate")
     if made.status != 0:

@@ -27,6 +27,7 @@ _WANTED: Final = f"{_SPACE}wanted/"
 _KEPT: Final = 12
 """Accepted commits that are kept beside the wanted ones: who reads one may be slower than the next poll."""
 
+_FIRST: Final = "repository-000000.git"
 _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 _LEFTOVERS: Final = (
     "*.lock",
@@ -50,7 +51,9 @@ class GitStore:
 
     @property
     def repository(self) -> Path:
-        return self.folder / "repository.git"
+        """A new one has a new name: libgit2 keeps packs by their path, for as long as anybody reads them."""
+        found = sorted(self.folder.glob("repository-*.git"))
+        return found[-1] if found else self.folder / _FIRST
 
     def hold(self, source: str) -> None:
         """Be the one that uses the folder, and put right what a killed one left. `source` names what is followed: commits that
@@ -64,11 +67,11 @@ class GitStore:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = _locked(self.folder / "lock")
-            if not (self.repository / "HEAD").is_file():
+            if not self.opens():
                 self.renew()
             (self.repository / "config").write_text(_CONFIG)
             self.tidy()
-            sweep(self.repository)
+            sweep(self.folder)
             self._follow(source)
         except OSError as error:
             self.release()
@@ -83,16 +86,18 @@ class GitStore:
             os.close(self._lock)
             self._lock = None
 
-    def renew(self) -> None:
+    def renew(self) -> Path:
         """An empty repository in place of whatever is there."""
-        shutil.rmtree(self.repository, ignore_errors=True)
-        fresh = self.folder / "fresh.git"
+        fresh, before = self.folder / "fresh", self.repository
         shutil.rmtree(fresh, ignore_errors=True)
         for part in ("objects/info", "objects/pack", "refs/gitops-mc"):
             (fresh / part).mkdir(parents=True)
         (fresh / "config").write_text(_CONFIG)
         (fresh / "HEAD").write_text("ref: refs/heads/none\n")
-        fresh.rename(self.repository)
+        number = int(before.stem.rpartition("-")[2]) + 1
+        made = fresh.rename(self.folder / f"repository-{number:06d}.git")
+        shutil.rmtree(before, ignore_errors=True)
+        return made
 
     def tidy(self) -> None:
         """Remove what an interrupted program left; only while none runs."""
@@ -151,8 +156,9 @@ class GitStore:
 
     def readable(self, commit: str) -> bool:
         """Whether a commit was accepted, or is wanted: others may be here and are nobody's business."""
-        names = (*self._names(_ACCEPTED), *self._names(_WANTED))
-        return any(self.commit_of(name) == commit for name in names)
+        if self.target_of(wanted_name(commit)) == commit:
+            return True
+        return any(self.target_of(name) == commit for name in self._names(_ACCEPTED))
 
     def pin(self, wanted: Iterable[str]) -> None:
         """Keep those of the wanted commits that are here."""
@@ -169,6 +175,14 @@ class GitStore:
         if not known.is_file() or known.read_text() != source:
             self._delete((*self._names(_ACCEPTED), INCOMING))
             known.write_text(source)
+
+    def opens(self) -> bool:
+        """Whether it is a repository at all."""
+        try:
+            self._open()
+        except SourceError:
+            return False
+        return True
 
     def _open(self) -> Any:
         try:

@@ -100,12 +100,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`sent` is how many bytes of the body leave before the connection is cut; None: all."""
+    """`sent` is how many bytes of the body leave before the connection is cut, at once or when `until` is set; None: all."""
 
     status: int = 200
     headers: tuple[tuple[str, str], ...] = ()
     body: bytes = b""
     sent: int | None = None
+    until: threading.Event | None = None
 
 
 @dataclass
@@ -158,6 +159,8 @@ def serving(server: GitServer, root: Path, certificate: str = "here.pem") -> Ite
             self.wfile.write(answer.body[: answer.sent])
             if answer.sent is not None:
                 self.wfile.flush()
+                if answer.until is not None:
+                    answer.until.wait(30)
                 self.close_connection = True
                 self.connection.shutdown(socket.SHUT_RDWR)
 
