@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.registry import Collector
@@ -61,6 +61,7 @@ class Metrics:
     """The `Measures` port, and what transports, webhook and events count. Safe to use from any thread."""
 
     def __init__(self, version: str, now: Callable[[], datetime]) -> None:
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series a counter, which says nothing; there is no smaller switch
         self.registry = CollectorRegistry()
         self._version = version
         self._now = now
