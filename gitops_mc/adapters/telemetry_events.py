@@ -18,7 +18,7 @@ from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.log_events import EventsNotWritten
 from gitops_mc.app.rate_limit import Bucket, Granted, Rate, take
-from gitops_mc.app.telemetry import EventLog
+from gitops_mc.app.telemetry_ports import EventLog
 from gitops_mc.core.errors import (
     AlreadyExistsError,
     GitopsMcError,

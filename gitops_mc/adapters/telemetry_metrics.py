@@ -20,7 +20,7 @@ from prometheus_client.registry import Collector
 from gitops_mc.adapters import telemetry_rows as rows
 from gitops_mc.adapters.telemetry_rows import PREFIX, Row
 from gitops_mc.app.looks import Look
-from gitops_mc.app.telemetry import Credential, FleetMode, Lease
+from gitops_mc.app.telemetry_ports import Credential, FleetMode, Lease
 from gitops_mc.core.model import GLOBAL_CLUSTER, Open
 from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused
 from gitops_mc.core.rollout.fleet import fleet_fault

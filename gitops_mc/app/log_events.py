@@ -115,20 +115,24 @@ class WriteAccepted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteTroubled:
-    """A write did not go through this time, and is decided on anew."""
+    """A write did not go through this time, and is decided on anew; `reason` begins with the cluster. `times` as for fleet_troubled."""
 
     level: ClassVar[Level] = Level.WARNING
     fleet: str
     reason: str
+    times: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetTroubled:
-    """A pass could not do something, which a later one does: the Fleet unread, its memory not kept, changed meanwhile."""
+    """A pass could not do something, which a later one does: the Fleet unread, its memory not kept, changed meanwhile.
+    The same reason again is logged once a minute; `times`: how often it was since.
+    """
 
     level: ClassVar[Level] = Level.WARNING
     fleet: str
     reason: str
+    times: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

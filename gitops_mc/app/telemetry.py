@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
-from typing import Protocol, assert_never
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
 
 from gitops_mc.app.log_events import (
     FleetForgotten,
@@ -28,6 +27,15 @@ from gitops_mc.app.log_events import (
     WriteTroubled,
 )
 from gitops_mc.app.looks import Look
+from gitops_mc.app.telemetry_ports import (
+    Credential,
+    EventLog,
+    FleetMode,
+    Herald,
+    Lease,
+    Measures,
+    PollerView,
+)
 from gitops_mc.core.custom.shown import Pulled
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.happenings import Told, happenings
@@ -36,80 +44,16 @@ from gitops_mc.core.rollout.fleet import fleet_fault
 from gitops_mc.core.rollout.inputs import Observed
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
 
-
-class FleetMode(StrEnum):
-    """Whether a fleet is worked on."""
-
-    ACTIVE = "active"
-    SUSPENDED = "suspended"
-    ELSEWHERE = "active elsewhere"
-    """`activeOn` names another installation: here it is only read."""
+SAID_AGAIN_AFTER = timedelta(minutes=1)
+"""How often the log says the same trouble of a fleet while it lasts."""
 
 
-class Credential(StrEnum):
-    """What may expire."""
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """When it was said last, and how often it was since without being said."""
 
-    GATEWAY = "gateway"
-    GIT = "git"
-    KUBECONFIG = "kubeconfig"
-
-
-class Lease(Protocol):
-    """How it stands with the lease."""
-
-    @property
-    def leads(self) -> bool: ...
-
-    @property
-    def holder(self) -> str: ...
-
-    @property
-    def transitions(self) -> int: ...
-
-
-class PollerView(Protocol):
-    """What a poll brought."""
-
-    @property
-    def pulled(self) -> Pulled: ...
-
-
-class EventLog(Protocol):
-    def tell(self, event: LogEvent) -> None:
-        """Write an event. Never raises."""
-        ...
-
-    def crashed(self, where: str, error: BaseException) -> None:
-        """An exception that nobody expected. Never raises."""
-        ...
-
-
-class Measures(Protocol):
-    """Metrics; every call is short, and in memory."""
-
-    def looked(self, fleet: str, look: Look) -> None: ...
-
-    def stepped(self, fleet: str, seconds: float) -> None: ...
-
-    def polled(self, fleet: str, poll: Poll, at: datetime | None) -> None: ...
-
-    def troubled(self, fleet: str) -> None: ...
-
-    def led(self, lease: Lease) -> None: ...
-
-    def moded(self, fleet: str, mode: FleetMode) -> None: ...
-
-    def expires(self, fleet: str, credential: Credential, at: datetime | None) -> None: ...
-
-    def forgotten(self, fleet: str) -> None: ...
-
-
-class Herald(Protocol):
-    """Kubernetes Events."""
-
-    def offer(self, fleet: str, found: tuple[Happening, ...], at: datetime) -> None:
-        """Take them up, to be written later by a job of their own; in memory, and at most so many."""
-        ...
+    said: datetime
+    unsaid: int = 0
 
 
 @dataclass(slots=True)
@@ -120,6 +64,17 @@ class _Known:
     polls: ToldPolls = field(default_factory=ToldPolls)
     answered: datetime | None = None
     """When the source answered last."""
+    troubles: dict[str, _Trouble] = field(default_factory=dict)
+
+    def times(self, reason: str, now: datetime) -> int:
+        """How often it was since it was said last; 0: it need not be said yet."""
+        before = self.troubles.get(reason)
+        self.troubles = {r: t for r, t in self.troubles.items() if now - t.said < 2 * SAID_AGAIN_AFTER}
+        if before is not None and timedelta() <= now - before.said < SAID_AGAIN_AFTER:
+            self.troubles[reason] = replace(before, unsaid=before.unsaid + 1)
+            return 0
+        self.troubles[reason] = _Trouble(now)
+        return 1 if before is None else before.unsaid + 1
 
 
 @dataclass(slots=True)
@@ -151,6 +106,9 @@ class Telemetry:
             known.told, found = happenings(known.told, look.decision, look.memory, fault)
             for event in _of_look(fleet, look):
                 self.log.tell(event)
+            for trouble in look.troubles:
+                if times := known.times(trouble, look.at):
+                    self.log.tell(WriteTroubled(fleet=fleet, reason=trouble, times=times))
             self._tell(fleet, found)
 
     def stepped(self, fleet: str, seconds: float) -> None:
@@ -178,7 +136,8 @@ class Telemetry:
         """A pass could not do something."""
         with self._guarded("telling of trouble"):
             self.measures.troubled(fleet)
-            self.log.tell(FleetTroubled(fleet=fleet, reason=reason))
+            if times := self._known(fleet).times(reason, self.now()):
+                self.log.tell(FleetTroubled(fleet=fleet, reason=reason, times=times))
 
     def moded(self, fleet: str, mode: FleetMode) -> None:
         """Whether the fleet is worked on."""
@@ -267,8 +226,6 @@ def _of_look(fleet: str, look: Look) -> Iterator[LogEvent]:
         yield WriteAccepted(
             fleet=fleet, cluster=written.cluster, revision=revision, step=step, what=written.what
         )
-    for trouble in look.troubles:
-        yield WriteTroubled(fleet=fleet, reason=trouble)
     outlook, reason = _outlook_words(look.decision.outlook)
     moves = len(look.decision.moves)
     yield PassDone(fleet=fleet, revision=revision, outlook=outlook, reason=reason, moves=moves)

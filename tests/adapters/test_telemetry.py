@@ -324,6 +324,18 @@ def test_a_trouble_is_a_warning_and_is_counted(observed: Observed) -> None:
     assert observed.metrics.registry.get_sample_value("gitops_mc_troubles_total", {"fleet": FLEET}) == 1
 
 
+def test_the_same_trouble_on_every_pass_is_logged_once_a_minute_with_how_often_it_was(
+    observed: Observed,
+) -> None:
+    for _ in range(60):
+        observed.telemetry.troubled(FLEET, "the Fleet cannot be read")
+        observed.world.clock.wait(observed.world.clock.now() + timedelta(seconds=2))
+    observed.telemetry.troubled(FLEET, "another one")
+    told = [(line["reason"], line["times"]) for line in observed.lines]
+    assert told == [("the Fleet cannot be read", 1), ("the Fleet cannot be read", 30), ("another one", 1)]
+    assert observed.metrics.registry.get_sample_value("gitops_mc_troubles_total", {"fleet": FLEET}) == 61
+
+
 def test_a_beat_reaches_the_pulse(observed: Observed) -> None:
     observed.telemetry.beat(observed.world.clock.now())
     assert observed.beats == 1

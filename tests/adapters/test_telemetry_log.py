@@ -109,14 +109,14 @@ def test_no_field_of_any_event_takes_the_place_of_what_leads_the_line() -> None:
 
 def test_an_event_with_a_field_that_it_does_not_have_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="prose"):
-        WriteTroubled(fleet="a/b", reason="x", prose="y")  # type: ignore[call-arg]
+        WriteTroubled(fleet="a/b", reason="x", times=1, prose="y")  # type: ignore[call-arg]
 
 
 def test_events_below_the_level_are_left_out() -> None:
     written = Written(level=Level.WARNING)
     written.log.tell(WRITTEN)
     written.log.tell(PassDone(fleet="a", revision="", outlook="wait", reason="", moves=0))
-    written.log.tell(WriteTroubled(fleet="ops/prod", reason="edge-1: 409"))
+    written.log.tell(WriteTroubled(fleet="ops/prod", reason="edge-1: 409", times=1))
     assert [line["event"] for line in written.lines] == ["write_troubled"]
 
 
@@ -145,7 +145,7 @@ def test_a_secret_of_the_repository_is_taken_out_of_every_field_in_every_spellin
             "ops/prod", happening(Reason.CLUSTER_FAILED, f"line {SECRET} in hex {SECRET.encode().hex()}")
         )
     )
-    redacted.log.tell(FleetTroubled(fleet=SECRET, reason=json.dumps({"k": SECRET})))
+    redacted.log.tell(FleetTroubled(fleet=SECRET, reason=json.dumps({"k": SECRET}), times=1))
     assert "horse" not in redacted.text
     assert SECRET.encode().hex() not in redacted.text
     assert redacted.lines[0]["reason"].count("[sensitive, 21 bytes]") == 2
@@ -154,7 +154,9 @@ def test_a_secret_of_the_repository_is_taken_out_of_every_field_in_every_spellin
 def test_credentials_are_hidden_without_anybody_having_named_them(redacted: Written) -> None:
     redacted.log.tell(
         WriteTroubled(
-            fleet="a/b", reason="GET https://me:pa55@host/ {'Authorization': 'Bearer abcdef'} token=xyz123"
+            fleet="a/b",
+            reason="GET https://me:pa55@host/ {'Authorization': 'Bearer abcdef'} token=xyz123",
+            times=1,
         )
     )
     assert (
@@ -186,7 +188,7 @@ def test_a_redaction_that_fails_shows_nothing() -> None:
         raise RecursionError(text)
 
     written = Written(redact=broken)
-    written.log.tell(WriteTroubled(fleet="a/b", reason=SECRET))
+    written.log.tell(WriteTroubled(fleet="a/b", reason=SECRET, times=1))
     assert SECRET not in written.text
     assert NOT_SHOWN in written.text
 
@@ -194,9 +196,9 @@ def test_a_redaction_that_fails_shows_nothing() -> None:
 def test_the_redaction_of_the_moment_holds() -> None:
     known = {"old": "[a]"}
     written = Written(redact=lambda text: known.get(text, text))
-    written.log.tell(WriteTroubled(fleet="a/b", reason="new"))
+    written.log.tell(WriteTroubled(fleet="a/b", reason="new", times=1))
     known["new"] = "[b]"
-    written.log.tell(WriteTroubled(fleet="a/b", reason="new"))
+    written.log.tell(WriteTroubled(fleet="a/b", reason="new", times=1))
     assert [line["reason"] for line in written.lines] == ["new", "[b]"]
 
 
@@ -265,14 +267,14 @@ def test_a_stream_that_is_gone_stops_nobody() -> None:
 
 def test_a_text_of_many_lines_stays_on_one() -> None:
     written = Written()
-    written.log.tell(WriteTroubled(fleet="a/b", reason='a\nb\r\n{"event": "forged"}\u2028c'))
+    written.log.tell(WriteTroubled(fleet="a/b", reason='a\nb\r\n{"event": "forged"}\u2028c', times=1))
     assert len(written.text.split("\n")) == 2
     assert [line["event"] for line in written.lines] == ["write_troubled"]
 
 
 def test_people_get_lines_without_anything_that_commands_their_terminal() -> None:
     written = Written(form=Form.TERMINAL)
-    written.log.tell(WriteTroubled(fleet="a/b", reason="red \x1b[31m\nnext"))
+    written.log.tell(WriteTroubled(fleet="a/b", reason="red \x1b[31m\nnext", times=1))
     assert "\x1b" not in written.text
     assert "x1b[31m" in written.text
     assert written.text.count("\n") == 1

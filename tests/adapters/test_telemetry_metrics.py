@@ -14,7 +14,7 @@ from gitops_mc.adapters.telemetry_rows import PREFIX, ROWS, MetricKind, Row
 from gitops_mc.adapters.telemetry_transport import MeasuredTransport
 from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import JSON_PATCH, Request, Response
-from gitops_mc.app.telemetry import Credential, FleetMode
+from gitops_mc.app.telemetry_ports import Credential, FleetMode
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import Commit
 from gitops_mc.core.render.polls import PollFailed, PollGood, PollRefused
