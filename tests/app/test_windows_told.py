@@ -65,7 +65,10 @@ def test_a_plan_of_a_step_that_fits_no_window_is_a_refusal_with_the_numbers() ->
     found = planned(made("15m"))
     text = text_of(plan_text(found))
     assert found.clusters[0].refused
-    assert "refused: this takes about 20m, and the longest window lasts 15m: it fits none" in text
+    assert (
+        "refused: this takes about 20m, with 5m to begin in, and the longest window lasts 15m: it fits none"
+        in text
+    )
     assert plan_json(found)["totals"]["refused"] == 1
     assert plan_json(found)["clusters"][0]["window"]["opensAt"] is None
 

@@ -33,7 +33,7 @@ NIGHT = window("allow", "0 22 * * *", "8h")
         (NIGHT, window("freeze", "0 0 24 12 *", "10d")),
         (window("freeze", "0 0 24 12 *", "10d"),),
         (window("allow", "0 0 29 2 *", "1h"),),
-        (window("allow", "0 1 * * *", "10m"), window("allow", "10 1 * * *", "10m")),
+        (window("allow", "0 1 * * *", "15m"), window("allow", "15 1 * * *", "10m")),
     ],
 )
 def test_of_windows_that_open_and_have_room_nothing_is_said(windows: tuple[str, ...]) -> None:
@@ -57,7 +57,7 @@ def test_a_window_without_room_for_one_node_is_told_with_both_numbers() -> None:
     ((_, rule, message),) = told(window("allow", "0 22 * * *", "15m"))
     assert rule == "fleet-window-short"
     assert "of edge-1, edge-2, edge-3 and 2 more lasts 15m, and one node is reckoned with 20m" in message
-    assert told(window("allow", "0 22 * * *", "15m"), more="  gates: {pool: {perNode: 15m}}\n") == []
+    assert told(window("allow", "0 22 * * *", "15m"), more="  gates: {pool: {perNode: 10m}}\n") == []
 
 
 def test_what_a_freeze_leaves_of_a_window_is_what_counts() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gitops_mc.core.policy import ClusterSelector, Window, WindowKind
 from gitops_mc.core.rollout.windows import (
     MOST_TIMES,
+    TO_BEGIN,
     Opening,
     Rule,
     Shut,
@@ -115,8 +116,19 @@ def test_a_closed_window_says_when_the_next_one_opens() -> None:
 
 def test_what_fits_no_window_says_how_long_it_takes_and_how_long_the_longest_window_is() -> None:
     found = asked((NIGHT,), at("2026-06-02 23:00", "Asia/Shanghai"), 9 * HOUR)
-    told = "this takes about 9h, and the longest window lasts 8h: it fits none"
+    told = "this takes about 9h, with 5m to begin in, and the longest window lasts 8h: it fits none"
     assert found == WindowClosed(told, Shut.NEVER, None)
+
+
+def test_a_window_that_is_just_as_long_as_a_step_is_not_waited_for_night_after_night() -> None:
+    night = at("2026-06-02 22:00", "Asia/Shanghai")
+    assert isinstance(asked((NIGHT,), night, 8 * HOUR), WindowOpen)
+    assert opens(NIGHT, now=night + timedelta(seconds=1), length=8 * HOUR) is None
+    roomy = 8 * HOUR - TO_BEGIN
+    assert isinstance(asked((NIGHT,), night + TO_BEGIN, roomy), WindowOpen)
+    late = night + TO_BEGIN + timedelta(seconds=1)
+    assert opens(NIGHT, now=late, length=roomy) == night + timedelta(days=1)
+    assert opens(NIGHT, now=late, length=roomy + MINUTE) is None
 
 
 def test_windows_that_touch_are_one_and_a_step_may_cross_the_seam() -> None:
@@ -380,6 +392,13 @@ def walked(rules: list[Drawn], begin: datetime) -> list[bool]:
     ]
 
 
+def coming(free: list[bool], now: int, length: int) -> int | None:
+    """The first minute after `now` at which a time begins that has room for it, and for beginning it."""
+    needed = length + min(length, TO_BEGIN // MINUTE)
+    begins = (m for m in range(now + 1, SPAN - needed) if free[m] and not free[m - 1])
+    return next((m for m in begins if all(free[m : m + needed])), None)
+
+
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_the_answer_is_what_a_walk_from_minute_to_minute_finds(data: st.DataObject) -> None:
@@ -396,7 +415,7 @@ def test_the_answer_is_what_a_walk_from_minute_to_minute_finds(data: st.DataObje
         if isinstance(found, WindowOpen) and span is not None:
             assert found.until == now + span * MINUTE
         length = data.draw(st.sampled_from([1, 10, 60, 61, 240, 1000]))
-        fitting = next((m for m in range(n, SPAN - length) if all(free[m : m + length])), None)
+        fitting = n if all(free[n : n + length]) and n + length < SPAN else coming(free, n, length)
         found = opening(asked_rules, length * MINUTE, now)
         if fitting == n:
             assert isinstance(found, WindowOpen), (now, length)

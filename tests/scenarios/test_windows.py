@@ -104,7 +104,7 @@ def test_a_step_that_fits_no_window_is_refused_with_the_numbers_and_the_way_out(
     assert isinstance(held, Hold)
     assert world.standing("edge-1") is Standing.BLOCKED
     told = world.view("edge-1").reason
-    assert "this takes about 20m, and the longest window lasts 15m: it fits none" in told
+    assert "this takes about 20m, with 5m to begin in, and the longest window lasts 15m: it fits none" in told
     assert "pool worker: 2 nodes, 1 at a time, 10m each" in told
     assert "gitops-mc apply --override-window edge-1 --reason TEXT" in told
     assert not world.writes("edge-1")
@@ -132,7 +132,7 @@ def test_the_next_wave_waits_for_a_cluster_that_waits_for_its_window() -> None:
 
 
 def test_a_module_is_written_in_its_window_and_only_if_its_time_out_fits() -> None:
-    world = world_of(allow("0 10 * * *", "29m"), allow("0 12 * * *", "30m"), names=("edge-1",))
+    world = world_of(allow("0 10 * * *", "34m"), allow("0 12 * * *", "35m"), names=("edge-1",))
     del world.files["clusters/edge-1/app.yaml"]
     world.fleet.publish(Publication("logcenter", "v1.0.0"))
     world.files["clusters/edge-1/log.yaml"] = module("edge-1", "v1.0.0", "logcenter")

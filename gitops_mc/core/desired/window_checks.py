@@ -8,7 +8,7 @@ from typing import Final
 
 from gitops_mc.core.fleetfile import FleetFile
 from gitops_mc.core.model import FleetScope, Problem, Severity
-from gitops_mc.core.rollout.windows import Rule, calendar_of, concerning, told_span
+from gitops_mc.core.rollout.windows import Rule, calendar_of, concerning, told_span, with_time_to_begin
 
 _ANY_DAY: Final = date(2024, 1, 1)
 """From when on windows are looked at: a repository says the same at every time. Eight years have every day in them."""
@@ -46,10 +46,10 @@ def _too_short(fleet: FleetFile, rules: tuple[Rule, ...], names: list[str]) -> I
         yield _warning(fleet, number, "fleet-window-never", message, "shorten the freeze, or allow more")
     elif not any(calendar.endless(span) for span in calendar.allowed):
         longest, needed = max(span.length for span in calendar.allowed), fleet.draft.gates.pool.per_node
-        if longest < needed:
+        if longest < with_time_to_begin(needed):
             message = (
                 f"the longest window of {whose} lasts {told_span(longest)}, and one node is reckoned with {told_span(needed)} "
-                "(gates.pool.perNode): no step that drains a node ever begins"
+                "(gates.pool.perNode) and some time to begin in: no step that drains a node ever begins"
             )
             hint = "lengthen the window, or lower perNode if a node takes less"
             yield _warning(fleet, number, "fleet-window-short", message, hint)

@@ -29,6 +29,10 @@ HORIZON: Final = timedelta(days=8 * 366)
 """How far ahead an opening is looked for: a 29 February comes within eight years."""
 MOST_TIMES: Final = 5_000
 """Of one window, how many times it opens are looked at; one that opens often is looked at less far ahead."""
+TO_BEGIN: Final = timedelta(minutes=5)
+"""How much longer than a step a window that comes has to be (of a short step: as long again), for it begins with a look after
+the window has opened. Without that, a window just as long as a step would be waited for night after night.
+"""
 _DAY: Final = timedelta(days=1)
 _MINUTE: Final = timedelta(minutes=1)
 _MINUTES: Final = 24 * 60
@@ -134,7 +138,7 @@ def opening(rules: tuple[Rule, ...], length: timedelta, now: datetime) -> Openin
     if span is not None and calendar.fits(span, now, length):
         return WindowOpen(None if calendar.endless(span) else span.end)
     coming = calendar.after(now)
-    found = next((s for s in coming if calendar.fits(s, s.begin, length)), None)
+    found = next((s for s in coming if calendar.fits(s, s.begin, with_time_to_begin(length))), None)
     if found is None:
         return WindowClosed(_never(coming, length, calendar.known_until - now), Shut.NEVER, None)
     return WindowClosed(_later(calendar, found, length, now), Shut.LATER, found.begin)
@@ -158,7 +162,14 @@ def _never(coming: Sequence[Span], length: timedelta, ahead: timedelta) -> str:
     if not coming:
         return f"no window opens in the next {ahead.days} days"
     longest = max(s.length for s in coming)
-    return f"this takes about {told_span(length)}, and the longest window lasts {told_span(longest)}: it fits none"
+    begin = told_span(with_time_to_begin(length) - length)
+    takes = f"this takes about {told_span(length)}, with {begin} to begin in"
+    return f"{takes}, and the longest window lasts {told_span(longest)}: it fits none"
+
+
+def with_time_to_begin(length: timedelta) -> timedelta:
+    """How long a window that comes has to be for a step."""
+    return length + min(length, TO_BEGIN)
 
 
 def told_at(at: datetime, zone: str) -> str:
