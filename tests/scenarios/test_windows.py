@@ -132,7 +132,7 @@ def test_the_next_wave_waits_for_a_cluster_that_waits_for_its_window() -> None:
 
 
 def test_a_module_is_written_in_its_window_and_only_if_its_time_out_fits() -> None:
-    world = world_of(allow("0 10 * * *", "34m"), allow("0 12 * * *", "35m"), names=("edge-1",))
+    world = world_of(allow("0 10 * * *", "29m"), allow("0 12 * * *", "35m"), names=("edge-1",))
     del world.files["clusters/edge-1/app.yaml"]
     world.fleet.publish(Publication("logcenter", "v1.0.0"))
     world.files["clusters/edge-1/log.yaml"] = module("edge-1", "v1.0.0", "logcenter")
