@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -66,40 +66,59 @@ class Access:
 
 
 ANYBODY: Final = Access()
+ANY_USER: Final = "x-access-token"
+"""GitHub's word for the user of a token; other forges take any."""
 _KEY_BEGINS: Final = b"-----BEGIN "
 _OPENSSH: Final = b"openssh-key-v1\0"
 _NO_CIPHER: Final = b"\0\0\0\4none"
 
 
 def credentials_of(secret: Mapping[str, bytes]) -> Credentials | None:
-    """Of the data of a Secret: `identity` (or `ssh-privatekey`) is an SSH key, `bearerToken` a bearer token, `username` and
-    `password` basic auth, where `username` may be left out. None of an empty one. Raises SourceError, which names keys
-    and never shows a value.
+    """Of the data of a Secret: `identity` (or `ssh-privatekey`), a private SSH key; `token`, or `password`, with `username` for
+    forges that want a certain one; or `bearerToken`, for those that want it in a header. None of an empty one. Raises
+    SourceError, which names keys and never shows a value.
     """
-    identity = secret.get("identity") or secret.get("ssh-privatekey")
-    found: list[Credentials] = []
-    if identity is not None:
-        found.append(ssh_key(identity))
-    if "bearerToken" in secret:
-        found.append(Bearer(_text(secret, "bearerToken")))
-    if "password" in secret and identity is None:
-        user = _text(secret, "username") if "username" in secret else "git"
-        if ":" in user:
-            raise SourceError(
-                "username in the Secret holds a colon, which basic auth has no place for", hint="check it"
-            )
-        found.append(Basic(user, _text(secret, "password")))
-    if len(found) > 1:
+    given = [key for key in _KINDS if key in secret]
+    if len(given) > 1:
         raise SourceError(
-            "the Secret holds several kinds of credentials",
-            hint="keep one: identity, bearerToken, or username and password",
+            f"the Secret holds {' and '.join(given)}",
+            hint="keep one of them: which one is meant cannot be told",
         )
-    if not found and secret.keys() - {"known_hosts", "ca.crt", "caFile"}:
+    if given:
+        return _KINDS[given[0]](secret, given[0])
+    if secret.keys() - _NOT_SECRET:
         raise SourceError(
             "the Secret holds no credentials that are known",
-            hint="its keys are identity, bearerToken, or username and password",
+            hint="its keys are identity; token; username and password; or bearerToken",
         )
-    return found[0] if found else None
+    return None
+
+
+def _basic(secret: Mapping[str, bytes], key: str) -> Basic:
+    user = _text(secret, "username") if "username" in secret else ANY_USER
+    if ":" in user:
+        raise SourceError(
+            "username in the Secret holds a colon, which basic auth has no place for", hint="check it"
+        )
+    return Basic(user, _text(secret, key))
+
+
+def _bearer(secret: Mapping[str, bytes], key: str) -> Bearer:
+    return Bearer(_text(secret, key))
+
+
+def _identity(secret: Mapping[str, bytes], key: str) -> SshKey:
+    return ssh_key(secret[key])
+
+
+_KINDS: Final[Mapping[str, Callable[[Mapping[str, bytes], str], Credentials]]] = {
+    "identity": _identity,
+    "ssh-privatekey": _identity,
+    "token": _basic,
+    "password": _basic,
+    "bearerToken": _bearer,
+}
+_NOT_SECRET: Final = frozenset({"known_hosts", "ca.crt", "identity.pub"})
 
 
 def _text(secret: Mapping[str, bytes], key: str) -> str:

@@ -98,15 +98,7 @@ def run(
         *(program("sh"), "-c", _GUARD, "guard", str(max(1, bounds.file // _BLOCK)), str(reading)),
         *(program(name), *arguments),
     ]
-    with subprocess.Popen(  # noqa: S603 - arguments, never a line that a shell would read
-        guarded,
-        env=environment,
-        cwd=folder,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    with _started(guarded, environment, folder) as process:
         try:
             output, errors = _collect(process, name, bounds)
             status = process.wait(max(0.1, bounds.until - time.monotonic()))
@@ -116,6 +108,23 @@ def run(
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
     return Done(status, output, errors.decode("utf-8", "replace"))
+
+
+def _started(command: list[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603 - arguments, never a line that a shell would read
+            command,
+            env=environment,
+            cwd=folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise UnansweredSourceError(
+            f"no program can be started: {error.strerror}", hint="are there processes and memory left?"
+        ) from error
 
 
 def _collect(process: subprocess.Popen[bytes], name: str, bounds: Bounds) -> tuple[bytes, bytes]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from difflib import get_close_matches
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -18,6 +15,7 @@ from gitops_mc.adapters.git import GitSource
 from gitops_mc.adapters.git_access import ANYBODY, Access, Trust
 from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_client import EVERYTHING, GitClient
+from gitops_mc.adapters.git_followed import COMMIT_ID, Standing, checked_name, look
 from gitops_mc.adapters.git_private import Private, private
 from gitops_mc.adapters.git_program import Bounds
 from gitops_mc.adapters.git_signatures import Signed, Unproven, checked
@@ -26,11 +24,6 @@ from gitops_mc.app.ports import NotAccepted, Polled, Tree, TreeEntry
 from gitops_mc.core.errors import GitopsMcError, SourceError
 from gitops_mc.core.model import Commit
 
-_HEADS: Final = "refs/heads/"
-_TAGS: Final = "refs/tags/"
-_PEELED: Final = "^{}"
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}")
-_NAME: Final = re.compile(r"(?!-|/|.*(?:\.\.|//|@\{|/\.|\.lock(?:/|$)))[^\x00-\x20\x7f~^:?*\[\\]+(?<![/.])")
 _DEPTHS: Final = (8, 64, 1024)
 """How far back is looked for the commit before, to tell a push from rewritten history: most pushes are short."""
 _MANY_PACKS: Final = 8
@@ -44,14 +37,6 @@ class Limits:
     """In total, whatever it has to do."""
     fetched: int = 512 << 20
     """Bytes of one fetch, packed."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Standing:
-    """Where the followed name stands on the server."""
-
-    name: str
-    target: str
 
 
 class RemoteSource:
@@ -74,7 +59,7 @@ class RemoteSource:
         unprotected: frozenset[Unprotected] = frozenset(),
     ) -> None:
         self._address = address_of(url, unprotected)
-        self._ref = _checked(ref)
+        self._ref = checked_name(ref)
         self._folder = folder
         self._access = access
         self._limits = limits
@@ -96,7 +81,9 @@ class RemoteSource:
     def tree(self, revision: str | None = None) -> Tree:
         """The tree at the newest accepted commit, or at one that was accepted before or is wanted."""
         self._hold()
-        commit = self._store.accepted() if revision is None or revision == self._ref else revision
+        commit = (
+            self._store.accepted() if revision is None or (revision and revision == self._ref) else revision
+        )
         if commit is None:
             raise SourceError(
                 f"{self._address.url}: no commit has been fetched and accepted yet",
@@ -113,22 +100,18 @@ class RemoteSource:
     def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
         """As the port promises."""
         for commit in wanted:
-            if not _COMMIT.fullmatch(commit):
+            if not COMMIT_ID.fullmatch(commit):
                 raise SourceError(f"{commit!r} is no whole id of a commit", hint="give 40 hexadecimal digits")
         with self._polling:
             access = self._given()
             self._hold()
-            until = time.monotonic() + self._limits.seconds
-            with private(self._address, access, self._store.folder) as held:
-                git = GitClient(
-                    self._address, held, Bounds(until), self._store.repository, self._limits.fetched
-                )
-                try:
-                    return self._poll(git, access.trust, wanted)
-                except SourceError:
-                    self._store.tidy()
-                    self.doubt()
-                    raise
+            try:
+                return self._poll_with(access, wanted)
+            except OSError as error:
+                raise SourceError(
+                    f"{self._address.url}: this machine fails: {error.strerror}",
+                    hint="is there room on the disk and in memory, and may files be written?",
+                ) from error
 
     def close(self) -> None:
         """Let another process use the cache."""
@@ -139,10 +122,22 @@ class RemoteSource:
         """Something has gone wrong, and it may be the cache: the next poll looks through all of it."""
         self._doubtful = True
 
+    def _poll_with(self, access: Access, wanted: frozenset[Commit]) -> Polled | NotAccepted:
+        until = time.monotonic() + self._limits.seconds
+        with private(self._address, access, self._store.folder) as held:
+            bounds = Bounds(until)
+            git = GitClient(self._address, held, bounds, self._store.repository, self._limits.fetched)
+            try:
+                return self._poll(git, access.trust, wanted)
+            except (SourceError, OSError):
+                self.doubt()
+                self._store.tidy()
+                raise
+
     def _poll(self, git: GitClient, trust: Trust | None, wanted: frozenset[Commit]) -> Polled | NotAccepted:
         if self._doubtful:
             git.check_version()
-        found = _look(git, self._ref)
+        found = look(git, self._ref)
         damaged = not self._store.opens() or (self._doubtful and not git.sound())
         if damaged:  # only once the server has answered: until then it may still be good for something
             git.repository = self._store.renew()
@@ -159,21 +154,20 @@ class RemoteSource:
                 hint="follow a branch, or a tag of a commit",
             )
         gone = self._bring_wanted(git, found, wanted)
+        self._store.unpin(frozenset(wanted))
+        if self._store.packs() > _MANY_PACKS:
+            with suppress(SourceError):  # the next fetch says it, if there is no room; this one was good
+                git.clean()
         signer = self._signer(commit, trust, git.held, git.bounds)
         if isinstance(signer, Unproven):
             standing = None if before is None else Commit(before)
             return NotAccepted(Commit(commit), found.name, signer.reason, signer.hint, standing, gone)
         rewritten = before not in (None, commit) and not git.descends(commit, str(before))
         self._store.accept(commit)
-        self._store.unpin(frozenset(wanted))
-        if self._store.packs() > _MANY_PACKS:
-            with suppress(SourceError):  # the next fetch says it, if there is no room; this one was good
-                git.clean()
-        seconds, subject = self._store.committed(commit)
-        at = datetime.fromtimestamp(seconds, UTC)
+        at, subject = self._store.committed(commit)
         return Polled(Commit(commit), found.name, at, subject, signer.by, rewritten, gone, damaged)
 
-    def _bring(self, git: GitClient, found: _Standing, before: str | None) -> None:
+    def _bring(self, git: GitClient, found: Standing, before: str | None) -> None:
         """Fetch the followed commit; and so much of its history, within reason, that it leads to the one before."""
         if before is None:
             git.fetch(found.name, INCOMING, 1)
@@ -184,7 +178,7 @@ class RemoteSource:
             if commit is None or not git.shallow or git.descends(commit, before):
                 return
 
-    def _bring_wanted(self, git: GitClient, found: _Standing, wanted: frozenset[Commit]) -> frozenset[Commit]:
+    def _bring_wanted(self, git: GitClient, found: Standing, wanted: frozenset[Commit]) -> frozenset[Commit]:
         """Fetch the wanted commits that are not here; those that cannot be had are returned."""
         gone = set()
         for commit in sorted(wanted):
@@ -200,7 +194,7 @@ class RemoteSource:
         self._store.pin(wanted)
         return frozenset(gone)
 
-    def _fetched(self, git: GitClient, found: _Standing, commit: str) -> bool:
+    def _fetched(self, git: GitClient, found: Standing, commit: str) -> bool:
         """One commit by its id or, from a server that gives out none by its id, with the whole history."""
         refused = git.fetch_commit(commit, wanted_name(commit))
         if refused is not None and not refused.gone:
@@ -260,56 +254,3 @@ class _Reading:
             except SourceError:
                 self.source.doubt()
                 raise
-
-
-def _checked(ref: str) -> str:
-    if _COMMIT.fullmatch(ref):
-        raise SourceError("a commit cannot be followed, it never moves", hint="name a branch or a tag")
-    if ref and not _NAME.fullmatch(ref):
-        raise SourceError(
-            f"{ref[:80]!r} is no name of a branch or a tag", hint="write it as git branch shows it"
-        )
-    return ref
-
-
-def _look(git: GitClient, ref: str) -> _Standing:
-    """Where the followed name stands now, by what the server advertises; nothing is fetched."""
-    names: tuple[str, ...] = ("HEAD",)
-    if not ref:
-        found = git.advertised(*names)
-    elif ref.startswith("refs/"):
-        only = ("--heads",) if ref.startswith(_HEADS) else ("--tags",) if ref.startswith(_TAGS) else ()
-        found = git.advertised(ref, only=only)
-        names = (ref,)
-    else:
-        names = (_HEADS + ref, _TAGS + ref)
-        found = git.advertised(*names, only=("--heads", "--tags"))
-    there = [name for name in names if name in found.refs]
-    if len(there) > 1:
-        raise SourceError(
-            f"{git.address.url}: {ref} is a branch and a tag", hint=f"write {' or '.join(there)}"
-        )
-    if not there:
-        raise _missing(git, ref)
-    target = found.refs[there[0]]
-    if not _COMMIT.fullmatch(target):
-        raise SourceError(
-            f"{git.address.url}: the repository uses SHA-256 object names, which are not supported",
-            hint="use a repository with SHA-1 names, as forges make by default",
-        )
-    return _Standing(found.head or there[0], target)
-
-
-def _missing(git: GitClient, ref: str) -> SourceError:
-    there = git.advertised(only=("--heads", "--tags")).refs
-    short = sorted(
-        name.removeprefix(_HEADS).removeprefix(_TAGS) for name in there if not name.endswith(_PEELED)
-    )
-    if not short:
-        return SourceError(
-            f"{git.address.url}: the repository has no commits yet", hint="push something to it"
-        )
-    close = get_close_matches(ref, short, n=3)
-    hint = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(short[:10])}"
-    shown = f"no branch or tag {ref}; it was deleted or renamed" if ref else "no default branch"
-    return SourceError(f"{git.address.url}: there is {shown}", hint=hint)

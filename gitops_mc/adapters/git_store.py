@@ -12,6 +12,7 @@ import shutil
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +29,9 @@ _KEPT: Final = 12
 """Accepted commits that are kept beside the wanted ones: who reads one may be slower than the next poll."""
 
 _FIRST: Final = "repository-000000.git"
+_LAST_SECOND: Final = 253_402_300_799
+"""The end of the year 9999: dates of commits may lie beyond what a date can be."""
+_LONGEST_SUBJECT: Final = 200
 _CONFIG: Final = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n"
 _LEFTOVERS: Final = (
     "*.lock",
@@ -73,6 +77,9 @@ class GitStore:
             self.tidy()
             sweep(self.folder)
             self._follow(source)
+        except SourceError:
+            self.release()
+            raise
         except OSError as error:
             self.release()
             raise SourceError(
@@ -133,12 +140,14 @@ class GitStore:
 
     def raw(self, commit: str) -> bytes:
         """A commit's own bytes."""
-        return bytes(self._open()[commit].read_raw())
+        return bytes(self._object(commit).read_raw())
 
-    def committed(self, commit: str) -> tuple[int, str]:
-        """When, in seconds of the epoch as its author's machine says, and the first line of its message."""
-        found = self._open()[commit]
-        return int(found.commit_time), str(found.message).partition("\n")[0]
+    def committed(self, commit: str) -> tuple[datetime, str]:
+        """When, as its author's machine said, and the first line of its message. Both are whatever somebody wrote."""
+        found = self._object(commit)
+        at = datetime.fromtimestamp(min(max(0, int(found.commit_time)), _LAST_SECOND), UTC)
+        subject = bytes(found.raw_message).decode("utf-8", "replace").partition("\n")[0]
+        return at, "".join(c if c.isprintable() else "?" for c in subject)[:_LONGEST_SUBJECT]
 
     def accepted(self) -> str | None:
         """The newest commit that was good."""
@@ -183,6 +192,15 @@ class GitStore:
         except SourceError:
             return False
         return True
+
+    def _object(self, commit: str) -> Any:
+        try:
+            return self._open()[commit]
+        except (KeyError, ValueError, pygit2.GitError) as error:
+            raise SourceError(
+                f"commit {commit} cannot be read from the cache {self.folder}",
+                hint="the next poll makes it anew",
+            ) from error
 
     def _open(self) -> Any:
         try:

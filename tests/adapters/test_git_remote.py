@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitops_mc.adapters.git_access import Access
+from gitops_mc.adapters.git_access import Access, Trust
 from gitops_mc.adapters.git_remote import Limits, RemoteSource
+from gitops_mc.app.ports import NotAccepted
 from gitops_mc.core.errors import SourceError
 from tests.adapters.git_servers import (
     CA,
@@ -402,3 +403,32 @@ def test_a_new_process_reads_what_the_last_one_fetched_without_the_server(
     assert second.standing() == head
     assert texts(second.tree()) == {"a": "1"}
     assert len(server.asked) == asked
+
+
+def test_a_commit_may_say_of_itself_whatever_it_likes(fleet: Origin, tmp_path: Path) -> None:
+    fleet.commit("1")
+    tree = fleet.git("rev-parse", "HEAD^{tree}")
+    odd = (
+        f"tree {tree}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 99999999999999999 +9999\n"
+        f"encoding no-such-encoding\n\n\x1b[31m{'x' * 1000}\n"
+    )
+    (fleet.work / "odd").write_text(odd)
+    fleet.git(
+        "update-ref", "refs/heads/main", fleet.git("hash-object", "-t", "commit", "-w", "--literally", "odd")
+    )
+    found = polled(beside(fleet, tmp_path / "cache"))
+    assert found.subject.isprintable()
+    assert len(found.subject) == 200
+    assert found.at.tzinfo is not None
+
+
+def test_pushes_that_are_all_refused_do_not_fill_the_disk_either(fleet: Origin, tmp_path: Path) -> None:
+    fleet.commit("1")
+    trusting = Access(trust=Trust(gpg=b"nobody's"))
+    address = (fleet.root / "fleet.git").as_uri()
+    followed = RemoteSource(address, tmp_path / "cache", lambda: trusting, unprotected=frozenset({"file"}))
+    with Path("/dev/urandom").open("rb") as random:
+        for _ in range(20):
+            fleet.commit(random.read(20_000).hex(), name="big")
+            assert isinstance(followed.poll(), NotAccepted)
+    assert size(tmp_path / "cache") < 12 * 30_000

@@ -88,7 +88,8 @@ def test_an_address_with_a_password_is_refused_without_showing_it(url: str) -> N
         ({}, None),
         ({"ca.crt": b"x", "known_hosts": b"y"}, None),
         ({"username": b"robot", "password": b"p:w\n"}, Basic("robot", "p:w")),
-        ({"password": b"token"}, Basic("git", "token")),
+        ({"token": b"token"}, Basic("x-access-token", "token")),
+        ({"username": b"oauth2", "token": b"token"}, Basic("oauth2", "token")),
         ({"bearerToken": b"token\r\n"}, Bearer("token")),
     ],
 )
@@ -102,8 +103,9 @@ def test_a_secret_is_read_by_the_names_of_its_keys(
     "secret",
     [
         {"username": b"robot"},
-        {"token": b"s3cr3t"},
+        {"Token": b"s3cr3t"},
         {"password": b"s3cr3t", "bearerToken": b"s3cr3t"},
+        {"password": b"s3cr3t", "token": b"s3cr3t"},
         {"password": b""},
         {"password": b"s3cr3t\nX-Header: y"},
         {"bearerToken": b"\xff\xfe"},
