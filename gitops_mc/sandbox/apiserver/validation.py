@@ -49,7 +49,17 @@ def problems(obj: dict[str, Any], live: dict[str, Any] | None, resource: Resourc
     failed = (
         cause for key in changed if key in obj for cause in _failed_checks(obj[key], schema.fields[key], key)
     )
-    return [*found, *failed, *_whole(obj, schema)]
+    return [*found, *failed, *_whole(obj, schema), *_misplaced_event(obj, resource)]
+
+
+def _misplaced_event(obj: dict[str, Any], resource: Resource) -> Iterator[Cause]:
+    """An Event stands in the namespace of the object it is about; where that has none, in `default`."""
+    if resource.id != "events":
+        return
+    about = str((obj.get("involvedObject") or {}).get("namespace") or "")
+    if (about or "default") != obj["metadata"].get("namespace"):
+        message = f"Invalid value: {json.dumps(about)}: does not match event.namespace"
+        yield Cause("FieldValueInvalid", "involvedObject.namespace", message)
 
 
 def _whole(obj: dict[str, Any], schema: Schema) -> Iterator[Cause]:
