@@ -17,6 +17,7 @@ from gitops_mc.sandbox.operator.merging import MergeOrder
 from gitops_mc.sandbox.site import ClusterSpec
 from tests.scenarios.commits import NEWER_VERSION, OTHER_VERSIONS, Push, begin, manually, prune, pushes_of
 from tests.scenarios.crashes import Moment
+from tests.scenarios.drawn_windows import WINDOWED, DrawnWindow, draw_windows, per_node, with_windows
 from tests.scenarios.repository import OTHER_MODULE, Repository
 from tests.scenarios.troubles import Trouble, troubles_of
 
@@ -108,6 +109,7 @@ class Script:
     order: int | None = None
     """Seed of the order in which the clusters are looked at; None: by name."""
     approval: Approval = Approval.GIVEN
+    windows: tuple[DrawnWindow, ...] = ()
 
 
 # ----------------------------------------------------------------------------------------------------------- drawing
@@ -135,7 +137,14 @@ def draw_script(seed: int) -> Script:
         troubles=troubles_of(draw, names, TROUBLED.total_seconds()) if "troubles" in kinds else (),
         kills=_kills(draw) if "kills" in kinds else (),
     )
-    return _with_asides(script, random.Random(f"asides/{seed}"), edges, workers)
+    script = _with_asides(script, random.Random(f"asides/{seed}"), edges, workers)
+    return _in_windows(script, edges) if seed >= WINDOWED else script
+
+
+def _in_windows(script: Script, edges: list[str]) -> Script:
+    windows, each = draw_windows(script.seed, edges), per_node(script.seed)
+    pushes = (replace(p, files=with_windows(p.files, windows, each)) for p in script.pushes)
+    return replace(script, pushes=tuple(pushes), windows=windows)
 
 
 def _with_asides(script: Script, draw: random.Random, edges: list[str], workers: Mapping[str, int]) -> Script:

@@ -33,6 +33,8 @@ PATIENCE = 8
 """Passes without a write after which the simulation looks only once a minute."""
 LIMIT = timedelta(hours=24)
 """After the last fault: how long it may take until the rollout is at an end."""
+IN_WINDOWS = timedelta(hours=60)
+"""The same where it goes on only in windows."""
 
 
 @dataclass
@@ -193,7 +195,7 @@ class Simulation:
 
     def play(self) -> Simulation:
         """From the first commit to the end: done, halted, held, or the time is over."""
-        deadline = self.calm + LIMIT
+        deadline = self.calm + (IN_WINDOWS if self.script.windows else LIMIT)
         again = 2
         while True:
             kill = self._kills.pop(0) if self._kills else None

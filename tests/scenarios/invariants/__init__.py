@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.scenarios.invariants import failures, knowledge, pools, waves
+from tests.scenarios.invariants import failures, knowledge, pools, waves, windows
 from tests.scenarios.invariants.evidence import BrokenError, Evidence
 from tests.scenarios.simulation import Simulation
 
@@ -31,6 +31,7 @@ INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
     waves.disrupts_within_the_bound,
     waves.what_has_passed_is_left_alone,
     knowledge.passed_clusters_stood_as_git_says,
+    windows.steps_begin_in_their_window,
 )
 
 
