@@ -34,7 +34,7 @@ LARGEST_BODY = 1024 * 1024
 """Bytes. Forges send up to 25 MB for a push of thousands of commits; such a one is noticed by the next poll."""
 BODY_WITHIN = 10.0
 """Seconds for the whole body; forges themselves wait about as long for the answer."""
-_DRAINED = 32 * 1024 * 1024
+DRAINED = 32 * 1024 * 1024
 """Bytes that are read and thrown away, so that an honest sender gets its answer and no broken connection."""
 _OVERALL = Rate(burst=60, seconds_each=0.1)
 _FLEET = Rate(burst=10, seconds_each=2.0)
@@ -100,7 +100,7 @@ class Webhook:
         wait = self._all_full()
         if wait:
             return self._answer(None, Answered.TOO_MANY, wait)
-        if _announced(request) > _DRAINED:
+        if _announced(request) > DRAINED:
             return self._answer(None, Answered.TOO_LARGE)
         try:
             async with asyncio.timeout(self.body_within):
@@ -155,7 +155,7 @@ async def _body(request: Request) -> bytes:
     size = 0
     async for piece in request.stream():
         size += len(piece)
-        if size > _DRAINED:
+        if size > DRAINED:
             break
         found += piece[: LARGEST_BODY + 1 - len(found)]
     return bytes(found)
