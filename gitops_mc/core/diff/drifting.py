@@ -6,7 +6,8 @@ from types import MappingProxyType
 
 from gitops_mc.core.diff.changes import Written
 from gitops_mc.core.diff.digests import digest_of_leaves
-from gitops_mc.core.diff.paths import Leaves, in_order_of
+from gitops_mc.core.diff.owners import owners_of
+from gitops_mc.core.diff.paths import Leaves, in_order_of, leaves_of
 from gitops_mc.core.model import APPLIED_ANNOTATION, JsonObject, ResourceKey, annotations_of
 
 NO_MODEL: Leaves = MappingProxyType({})
@@ -29,3 +30,9 @@ def is_drifted(key: ResourceKey, ours: Leaves, last: str | None, model: Leaves =
     return last is not None and last not in {
         digest_of_leaves(key.kind, key.name, each) for each in candidates
     }
+
+
+def is_edited(key: ResourceKey, live: JsonObject, written: Written | None) -> bool:
+    """Whether a live object says something else than what we wrote, whatever Git says of it. Never, where we wrote nothing."""
+    ours = owners_of(live).projection(leaves_of(key.kind, live))
+    return is_drifted(key, ours, last_written(live, written))

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from gitops_mc.core.diff.case import Fleet
 from gitops_mc.core.diff.changes import Delete, Orphan
-from gitops_mc.core.diff.drifting import is_drifted, last_written
+from gitops_mc.core.diff.drifting import is_edited
 from gitops_mc.core.diff.owners import owners_of
-from gitops_mc.core.diff.paths import leaves_of
 from gitops_mc.core.model import (
     APPLIED_ANNOTATION,
     FLEET_LABEL,
@@ -76,8 +75,7 @@ def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, .
     label = labels_of(live).get(FLEET_LABEL)
     if label is None or not fleet.is_ours(label):
         return f"its label {FLEET_LABEL} is {'gone' if label is None else label}"
-    ours = owners_of(live).projection(leaves_of(key.kind, live))
-    if key not in fleet.git_wins and is_drifted(key, ours, last_written(live, written)):
+    if key not in fleet.git_wins and is_edited(key, live, written):
         return "it was changed by hand since we wrote it"
     return ""
 

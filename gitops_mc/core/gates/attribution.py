@@ -7,6 +7,7 @@ with equal ones is drift on the node, whatever was written before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from gitops_mc.core.gates.agreement import Comparison, rendered_body
 from gitops_mc.core.gates.membership import selected_configs
@@ -27,6 +28,16 @@ from gitops_mc.core.raw import Condition, conditions, items, section, text
 RENDER_DEGRADED = "RenderDegraded"
 
 
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Names of MachineConfigs, for attribution."""
+
+    ours: frozenset[str]
+    """We wrote them, those we have just removed included, and they say what we wrote."""
+    edited: frozenset[str] = frozenset()
+    """We wrote them, and somebody has edited them since: what they break is not ours."""
+
+
 def degraded_conditions(pool: JsonObject) -> tuple[Condition, ...]:
     """Every condition of the pool whose type ends in `Degraded` and that is True."""
     return tuple(c for c in conditions(pool) if c.type.endswith(DEGRADED) and c.holds)
@@ -37,7 +48,7 @@ def terminal_of(
     pool: JsonObject,
     comparison: Comparison,
     nodes: tuple[NodeState, ...] | None,
-    ours: frozenset[str],
+    whose: Whose,
 ) -> Terminal | None:
     """What is Degraded now and whose trouble it is. `nodes`: members that count, None where they were not read."""
     told = degraded_conditions(pool)
@@ -45,10 +56,10 @@ def terminal_of(
         return None
     degraded = [node for node in nodes or () if node.state == DEGRADED]
     declared = _declared(live, pool) if degraded else {}
-    faults = tuple(_fault(live, pool, node, ours, declared) for node in degraded)
+    faults = tuple(_fault(live, pool, node, whose.ours, declared) for node in degraded)
     blame = [fault.attribution for fault in faults]
     if any(c.type == RENDER_DEGRADED for c in told):
-        blame.append(_rendering(comparison, ours))
+        blame.append(_rendering(live, pool, comparison, whose))
     elif nodes is None:
         blame.append(Attribution.NOT_KNOWN)
     return Terminal(
@@ -66,14 +77,21 @@ def _strongest(found: Iterable[Attribution]) -> Attribution:
     return min(found, key=_STRENGTH.index, default=Attribution.NOT_KNOWN)
 
 
-def _rendering(comparison: Comparison, ours: frozenset[str]) -> Attribution:
-    """Rendering fails on live configs that are not in the rendered config yet: are any of those ours?"""
-    if comparison.agreement is not Agreement.DIFFERS:
-        return Attribution.NOT_KNOWN
-    owners = {item.owner for item in comparison.mismatch if item.owner}
-    if owners & ours:
-        return Attribution.OURS
-    return Attribution.FOREIGN if owners else Attribution.NOT_KNOWN
+def _rendering(live: LiveCluster, pool: JsonObject, comparison: Comparison, whose: Whose) -> Attribution:
+    """Rendering fails on live configs that are not in the rendered config yet: are any of those ours? Where all that they
+    say is in it, an edited one has broken it.
+    """
+    match comparison.agreement:
+        case Agreement.DIFFERS:
+            owners = {item.owner for item in comparison.mismatch if item.owner}
+            if owners & whose.ours:
+                return Attribution.OURS
+            return Attribution.FOREIGN if owners else Attribution.NOT_KNOWN
+        case Agreement.AGREES:
+            edited = whose.edited & {name_of(config) for config in selected_configs(live, name_of(pool))}
+            return Attribution.FOREIGN if edited else Attribution.NOT_KNOWN
+        case Agreement.NOT_KNOWN:
+            return Attribution.NOT_KNOWN
 
 
 def _declared(live: LiveCluster, pool: JsonObject) -> Mapping[str, Effective]:

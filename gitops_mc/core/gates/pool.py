@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gitops_mc.core.gates.agreement import compare_pool
-from gitops_mc.core.gates.attribution import RENDER_DEGRADED, degraded_conditions, terminal_of
+from gitops_mc.core.gates.attribution import RENDER_DEGRADED, Whose, degraded_conditions, terminal_of
 from gitops_mc.core.gates.nodes import DEGRADED, NodeState, draining, trouble, unfinished
 from gitops_mc.core.gates.pool_checks import FIRM, MACHINES, lacking, mismatches, node_by_node, paused_by
 from gitops_mc.core.gates.pool_view import PoolView, capacity_left, progress_of, view_pool
@@ -44,15 +44,17 @@ def read_pool(
     policy: PoolGatePolicy,
     excused: frozenset[str] = frozenset(),
     ours: frozenset[str] = frozenset(),
+    edited: frozenset[str] = frozenset(),
 ) -> PoolReading:
     """Read one pool. `order` is what was learnt on this cluster, `excused` the nodes a human excused there, `ours` the
-    names of MachineConfigs we own (those we have just removed included), for attribution.
+    names of MachineConfigs we own (those we have just removed included) and `edited` of those that somebody has edited
+    since we wrote them, for attribution.
     """
     known, unknown = live.read()
     return _READINGS.get(
         (policy, *known),
-        (pool, order, excused, ours, *unknown),
-        lambda: _read_pool(live, pool, _Told(order, policy, excused, ours)),
+        (pool, order, excused, ours, edited, *unknown),
+        lambda: _read_pool(live, pool, _Told(order, policy, excused, Whose(ours, edited))),
     )
 
 
@@ -66,7 +68,7 @@ class _Told:
     order: MergeOrder | None
     policy: PoolGatePolicy
     excused: frozenset[str]
-    ours: frozenset[str]
+    whose: Whose
 
 
 def _read_pool(live: LiveCluster, pool: str, known: _Told) -> PoolReading:
@@ -83,7 +85,7 @@ def _read_pool(live: LiveCluster, pool: str, known: _Told) -> PoolReading:
     )
     found = _look(view)
     if found.blockers:
-        return _unsettled(view, found, known.ours)
+        return _unsettled(view, found, known)
     if found.lacking:
         return PoolNotKnown(live.name, pool, f"pool {pool} of {live.name}: {'; '.join(found.lacking)}")
     return _settled(view)
@@ -148,11 +150,11 @@ def _settled(view: PoolView) -> Settled:
     )
 
 
-def _unsettled(view: PoolView, found: _Found, ours: frozenset[str]) -> Unsettled:
+def _unsettled(view: PoolView, found: _Found, known: _Told) -> Unsettled:
     target = rendered_name(view.body)
     hands = tuple(t for node in view.counted if (t := trouble(node, target)) is not None)
     drains = tuple(t for node in view.counted if (t := draining(node)) is not None)
-    terminal = _terminal(view, ours)
+    terminal = _terminal(view, known)
     name = f"{view.live.name}/{view.name}"
     return Unsettled(
         cluster=view.live.name,
@@ -172,14 +174,14 @@ def _unsettled(view: PoolView, found: _Found, ours: frozenset[str]) -> Unsettled
     )
 
 
-def _terminal(view: PoolView, ours: frozenset[str]) -> Terminal | None:
+def _terminal(view: PoolView, known: _Told) -> Terminal | None:
     """Degraded as the gate counts it: trouble of excused nodes alone is none."""
     rendering = any(c.type == RENDER_DEGRADED for c in degraded_conditions(view.body))
     degraded = [node for node in view.members if node.state == DEGRADED]
     if not rendering and degraded and all(node.name in view.excused for node in degraded):
         return None
     nodes = None if view.membership is None else view.counted
-    return terminal_of(view.live, view.body, view.comparison, nodes, ours)
+    return terminal_of(view.live, view.body, view.comparison, nodes, known.whose)
 
 
 def _reason(

@@ -49,6 +49,7 @@ from gitops_mc.core.rollout.due import (
     wanted_policy,
     wanted_version,
 )
+from gitops_mc.core.rollout.edited import edited_configs
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import GateView
 
@@ -187,12 +188,16 @@ def _judge_pools(
     look: Looking, pools: Iterable[str]
 ) -> tuple[dict[str, PoolReading], dict[str, Verdict], dict[str, PoolClocks]]:
     live, memory, gate = look.live, look.memory, look.policy.pool
-    order, excused, ours = order_of(memory), memory.excused_nodes(look.now), our_configs(memory)
+    order, excused = order_of(memory), memory.excused_nodes(look.now)
+    edited = edited_configs(live, memory)
+    ours = our_configs(memory) - edited
     readings: dict[str, PoolReading] = {}
     verdicts: dict[str, Verdict] = {}
     clocks: dict[str, PoolClocks] = {}
     for pool in pools:
-        readings[pool] = read_pool(live, pool, order=order, policy=gate, excused=excused, ours=ours)
+        readings[pool] = read_pool(
+            live, pool, order=order, policy=gate, excused=excused, ours=ours, edited=edited
+        )
         verdicts[pool], clocks[pool] = judge(
             readings[pool],
             memory.pool_clocks.get(pool, PoolClocks()),
