@@ -110,6 +110,8 @@ class Assessment:
     admission: Admission | None = None
     order: Order | None = None
     """A standing order that keeps it from going on."""
+    left_open: tuple[str, ...] = ()
+    """Pools with work of ours that is not over, though the memory says nothing of it; the cluster keeps a place for it."""
     closed: tuple[str, ...] = ()
     """Managed pools whose gate is not open; what a soak watches."""
     window: WindowClosed | None = None

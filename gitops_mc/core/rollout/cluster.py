@@ -16,6 +16,7 @@ from gitops_mc.core.raw import section
 from gitops_mc.core.rollout.admission import admission
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances
 from gitops_mc.core.rollout.gating import learnt_order
+from gitops_mc.core.rollout.left_open import left_open, told
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
@@ -38,6 +39,16 @@ def _look_at(case: Case) -> Assessment:
     early = _early(case, memory)
     if early is not None:
         return early
+    return _keeping_its_place(case, _look_into(case, memory))
+
+
+def _keeping_its_place(case: Case, a: Assessment) -> Assessment:
+    """Work of ours that nobody remembers takes a place like any other."""
+    pools = left_open(replace(case, memory=a.memory))
+    return replace(a, left_open=pools, reason=f"{a.reason}; {told(pools)}") if pools else a
+
+
+def _look_into(case: Case, memory: ClusterMemory) -> Assessment:
     memory = learnt_order(case.live, memory, case.policy.gates)
     started = _started(case, memory)
     current = progress(replace(case, memory=memory), started) if started is not None else None

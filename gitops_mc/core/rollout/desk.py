@@ -152,9 +152,11 @@ class Desk:
         return len(flying) < wave.wave.max_concurrent.at_least_one(len(view.members))
 
     def _holds_place(self, a: Assessment) -> bool:
-        """In flight: admitted and not out again, unless a tolerated failure or darkness has freed its place, or it is
+        """In flight: admitted and not out again, or seen to be so where nobody remembers it, unless a tolerated failure or darkness has freed its place, or it is
         settled at a step's border and waits for its wave with newer content.
         """
+        if a.left_open:
+            return True
         if not a.in_rollout or a.standing in {Standing.SKIPPED, Standing.READY, Standing.HELD}:
             return False
         if a.standing is Standing.FAILED:

@@ -146,6 +146,8 @@ class ClusterView:
     """What somebody has to do before this cluster goes any further; empty where time may do."""
     window: WindowClosed | None = None
     """What it would begin next waits for its change window; nothing else of its own keeps it."""
+    left_open: tuple[str, ...] = ()
+    """Pools with work of ours that is not over and that nobody remembers: others wait for its place."""
 
 
 class WaveState(StrEnum):

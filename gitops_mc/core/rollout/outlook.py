@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from gitops_mc.core.gates import Paused, Unsettled
-from gitops_mc.core.model import count
+from gitops_mc.core.gates import Paused, PoolReading, Unsettled
+from gitops_mc.core.model import Waiting, count
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.failures import any_failed
@@ -64,9 +64,10 @@ def view_of(a: Assessment, wave: str, busy: Collection[str], memory: FleetMemory
         gates=() if a.gates is None else a.gates.views(),
         plan=a.plan,
         begun=a.memory.begun,
-        recovering=_recovers(a),
+        recovering=_recovers(a) or _repair_comes(a),
         hands=hands(a, memory),
         window=_window(a),
+        left_open=a.left_open,
     )
 
 
@@ -85,6 +86,26 @@ def _recovers(a: Assessment) -> bool:
         return False
     readings = a.gates.readings.values()
     return not any(isinstance(r, Unsettled) and r.paused is Paused.BY_US for r in readings)
+
+
+def _repair_comes(a: Assessment) -> bool:
+    """Whether nothing but time keeps newer content from repairing what has failed: gates that have to hold for a while, a
+    version that is being published, a pool that rolls.
+    """
+    arriving = a.admission
+    if a.standing is not Standing.FAILED or arriving is None or not arriving.repair:
+        return False
+    if arriving.standing is Standing.IN_FLIGHT and arriving.gates is not None:
+        gates = arriving.gates
+        return any(_rolls(r) and isinstance(gates.pools.get(p), Waiting) for p, r in gates.readings.items())
+    return arriving.standing in {Standing.NOT_KNOWN, Standing.UNPUBLISHED}
+
+
+def _rolls(reading: PoolReading) -> bool:
+    """Whether a pool moves by itself; it settles, or stalls, in a time that is known."""
+    if not isinstance(reading, Unsettled) or reading.terminal is not None or reading.needs_hands:
+        return False
+    return reading.paused is Paused.NO
 
 
 def _halt_reason(halt: Halt, memory: FleetMemory) -> str:
@@ -139,7 +160,11 @@ def outlook(
     opened = {n for w in waves if w.state is WaveState.OPEN for n in w.members}
     if nights := [c for c in clusters if c.standing is Standing.READY and c.window and c.cluster in opened]:
         return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in nights[:3]), _opens_at(nights))
-    rest = [c for c in clusters if c.standing not in FINAL or (c.standing is Standing.GONE and c.step)]
+    rest = [
+        c
+        for c in clusters
+        if c.standing not in FINAL or c.left_open or (c.standing is Standing.GONE and c.step)
+    ]
     approvals = [w for w in waves if w.state is WaveState.NEEDS_APPROVAL]
     if not rest and not soaking:
         passed = sum(1 for c in clusters if c.standing is Standing.PASSED)
