@@ -63,6 +63,16 @@ class Recorder:
             self.simulation.reads[cluster].append(Read(self.simulation.world.clock.now(), seq, answered))
 
 
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """The memory was lost, between two processes."""
+
+    at: datetime
+    passes: int
+    """How many there had been: the next one is the first without the memory."""
+    approvals: int
+
+
 @dataclass
 class Simulation:
     """One seed, played to its end."""
@@ -81,6 +91,7 @@ class Simulation:
     """When everything was approved, and what Git said then."""
     pardons: list[datetime] = field(default_factory=list)
     """When a human let content that had failed in again, or everybody forgot that it had."""
+    losses: list[Loss] = field(default_factory=list)
     excused: list[tuple[str, str, datetime, datetime]] = field(default_factory=list)
     """Cluster, node, from when and until when."""
     calls: int = 0
@@ -169,6 +180,7 @@ class Simulation:
                 case Aside.MEMORY_LOST:
                     self.world.store.state = None
                     self._approved = frozenset()
+                    self.losses.append(Loss(now, len(self.looks), len(self.approvals)))
                     self.pardons.append(now)
                 case _:
                     self._act(event, now)

@@ -125,6 +125,16 @@ class Standing:
         """Whether a step of ours is open on it."""
         return BRACKET in annotations_of(self.of("machineconfigpools")[pool])
 
+    def outstanding(self, pool: str) -> bool:
+        """Whether a step of ours is open on it, or a node of it is still to get what the live configs say."""
+        body = self.of("machineconfigpools")[pool]
+        name = (body["spec"].get("configuration") or {}).get("name", "")
+        rendered = self.of("machineconfigs").get(name)
+        if self.marked(pool) or rendered is None or self._merge(body) != rendered["spec"]:
+            return True
+        members = self.members(pool)
+        return any(n.name in members and {n.current, n.desired} != {name} for n in self.nodes())
+
     def disrupted(self) -> bool:
         """Whether a node is down on its way from one config to another."""
         return any(n.current != n.desired and not n.available for n in self.nodes())

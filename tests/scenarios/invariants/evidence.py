@@ -113,7 +113,21 @@ class Evidence:
         if last is None:
             return False
         since = range(last.read + 2, self.s.known[one.look][cluster] + 1)
-        return all(self.sick(cluster, i, self.s.heads[one.look]) for i in since)
+        if not all(self.sick(cluster, i, self.s.heads[one.look]) for i in since):
+            return False
+        forgotten = any(last.look < loss.passes <= one.look for loss in self.s.losses)
+        return not forgotten or self._outstanding(cluster, one)
+
+    def _outstanding(self, cluster: str, one: OurWrite) -> bool:
+        """Whether the last look at a cluster shows that nodes are still to get something: all that tells of a write that
+        nobody remembers. Where they have it, what keeps a pool from being settled is nothing of ours.
+        """
+        seen = self.s.known[one.look][cluster]
+        if seen < 0:
+            return False
+        standing = self.standing(cluster)
+        standing.forward(self.s.reads[cluster][seen].seq)
+        return any(standing.outstanding(pool) for pool in self.sick(cluster, seen, self.s.heads[one.look]))
 
     def stood(self, cluster: str, one: OurWrite, head: Fleet) -> bool:
         """Whether a cluster was seen lately as its newest content says, and settled."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from gitops_mc.core.model import FLEET_LABEL, labels_of
 from tests.scenarios.deeds import EMERGENCY
-from tests.scenarios.drawn import Aside
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
 from tests.scenarios.recording import OurWrite
+from tests.scenarios.simulation import Loss
 
 PROTECTED = {"master", "worker"}
-LATER = timedelta(minutes=2)
-"""Until a process that still had its memory is gone."""
 
 
 def nothing_is_written_unseen(e: Evidence) -> None:
@@ -100,31 +98,26 @@ def what_was_changed_by_hand_stays(e: Evidence) -> None:
 
 def without_memory_nothing_that_stands_is_changed(e: Evidence) -> None:
     """Lost memory is first contact: what somebody set, we included, is changed when a human approves, not before."""
-    events = [(e.s.start + timedelta(seconds=x.at), x.what) for x in e.s.script.events]
-    for lost in (at for at, what in events if what is Aside.MEMORY_LOST):
-        approved = min((at for at, what in events if what is Aside.APPROVE and at >= lost), default=None)
+    for loss in e.s.losses:
+        approved = min((at for at, _ in e.s.approvals[loss.approvals :]), default=None)
         for one in e.s.ours:
-            at = one.write.time
-            if (
-                lost + LATER < at
-                and (approved is None or at < approved)
-                and _changes(one)
-                and not _known_again(e, one, lost)
-            ):
-                e.fail(f"3: {told(one)} after the memory was lost at {lost:%H:%M:%S}, and nobody approved it")
+            if one.look < loss.passes or (approved is not None and one.write.time >= approved):
+                continue
+            if _changes(one) and not _known_again(e, one, loss):
+                lost = f"{loss.at:%H:%M:%S}"
+                e.fail(f"3: {told(one)} after the memory was lost at {lost}, and nobody approved it")
 
 
-def _known_again(e: Evidence, one: OurWrite, lost: datetime) -> bool:
+def _known_again(e: Evidence, one: OurWrite, loss: Loss) -> bool:
     """Whether a content that was found standing there has passed since, or the object is one that we have made since:
     then it is no first contact any more.
     """
     if any(
-        w.write.name == one.write.name and w.write.before is None and lost < w.write.time < one.write.time
+        w.write.name == one.write.name and w.write.before is None and loss.passes <= w.look < one.look
         for w in e.by_cluster[one.cluster]
     ):
         return True
-    looks = zip(e.s.times[: one.look], e.s.looks, strict=False)
-    return any(at > lost + LATER and look.memory.cluster(one.cluster).passed for at, look in looks)
+    return any(look.memory.cluster(one.cluster).passed for look in e.s.looks[loss.passes : one.look])
 
 
 def _changes(one: OurWrite) -> bool:

@@ -36,6 +36,8 @@ def _touches_only_settled_pools(e: Evidence, cluster: str) -> None:
             if not begun:
                 _must_be_settled(e, one, pool, streak)
             streak.setdefault(pool, one)
+        if kind_of(one) == "machineconfigpools" and one.write.before is None:
+            streak.setdefault(one.write.name, one)  # nodes move into a pool of ours as soon as it is made
         before = one
 
 
