@@ -50,7 +50,7 @@ def test_every_option_that_a_page_names_is_one(page: Path) -> None:
     for command in (*COMMANDS, simulate):
         inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
-    ours = re.sub(r"^\$ kubectl .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    ours = re.sub(r"^\$ (?:kubectl|gpg) .*$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", ours))
     assert named - known == set()
 
