@@ -91,9 +91,14 @@ class Telemetry:
     """Of this process, as in the lease."""
     namespace: str
     """Where the Fleets are that the controller calls by their name alone."""
+    fleets: frozenset[str] | None = None
+    """The Fleets that were listed last, by name alone; None: they have not been listed yet."""
+    leads: bool = False
+    holder: str = ""
+    """Who holds the lease, as was seen last; empty: nobody, or it has not been looked at."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _fleets: dict[str, _Known] = field(default_factory=dict)
-    _lease: tuple[bool, str] | None = None
+    _lease_told: bool = False
 
     # ------------------------------------------------------------------------------------------------- of one fleet
 
@@ -159,9 +164,11 @@ class Telemetry:
         """How it stands with the lease; logged where that is another thing than the last time."""
         with self._guarded("telling of the lease"):
             self.measures.led(leadership)
-            before, self._lease = self._lease, (leadership.leads, leadership.holder)
-            if before == self._lease:
+            same = (self.leads, self.holder) == (leadership.leads, leadership.holder)
+            self.leads, self.holder = leadership.leads, leadership.holder
+            if same and self._lease_told:
                 return
+            self._lease_told = True
             if leadership.leads:
                 self.log.tell(LeaseTaken(identity=self.identity))
             else:
@@ -175,6 +182,7 @@ class Telemetry:
     def listed(self, fleets: frozenset[str]) -> None:
         """These Fleets are there, by name alone; all others are gone, and so is everything that was known of them."""
         with self._guarded("forgetting fleets"):
+            self.fleets = fleets
             there = {self._title(name) for name in fleets}
             with self._lock:
                 gone = [title for title in self._fleets if title not in there]
