@@ -137,11 +137,14 @@ class FleetTroubled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookAnswered:
-    """Somebody called the webhook. `fleet` is empty where the secret was not known: any name would be the sender's."""
+    """Somebody called the webhook. `fleet` is empty where the secret was not known: any name would be the sender's. The same
+    answer again is logged once a minute; `times`: how often it was since.
+    """
 
     level: ClassVar[Level] = Level.INFO
     fleet: str
     answer: int
+    times: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

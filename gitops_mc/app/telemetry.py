@@ -23,6 +23,7 @@ from gitops_mc.app.log_events import (
     LogEvent,
     PassDone,
     PollDone,
+    WebhookAnswered,
     WriteAccepted,
     WriteTroubled,
 )
@@ -99,6 +100,7 @@ class Telemetry:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _fleets: dict[str, _Known] = field(default_factory=dict)
     _lease_told: bool = False
+    _senders: _Known = field(default_factory=_Known)
 
     # ------------------------------------------------------------------------------------------------- of one fleet
 
@@ -195,6 +197,13 @@ class Telemetry:
     def failed(self, fleet: str, error: BaseException) -> None:
         """A fault of this program in the loop of a Fleet, by name alone."""
         self.log.crashed(f"the loop of {self._title(fleet)}", error)
+
+    def webhook(self, fleet: str, code: int) -> None:
+        """Somebody called the webhook; `fleet` is empty where the secret was not known. From the thread that serves it."""
+        with self._guarded("telling of the webhook"):
+            self.measures.webhook(fleet, code)
+            if times := self._senders.times(f"{fleet} {code}", self.now()):
+                self.log.tell(WebhookAnswered(fleet=fleet, answer=code, times=times))
 
     # ------------------------------------------------------------------------------------------------------- within
 

@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from gitops_mc.web.pulse import Pulses
+from gitops_mc.web.routing import application
 
 SILENT_LIMIT = 120.0
 """Seconds. A pass takes a few, and its single calls are bounded; who is silent for longer hangs."""
@@ -54,18 +55,17 @@ class Probes:
     registry: CollectorRegistry
     now: Callable[[], float]
     """Seconds on the clock that the pulses are on."""
+    failed: Callable[[BaseException], None]
+    """Hears of a fault of this program."""
     limit: float = SILENT_LIMIT
 
     def app(self) -> Starlette:
-        app = Starlette(
-            routes=[
-                Route("/healthz", self._health, methods=["GET"]),
-                Route("/readyz", self._ready, methods=["GET"]),
-                Route("/metrics", self._metrics, methods=["GET"]),
-            ]
-        )
-        app.router.redirect_slashes = False
-        return app
+        routes = [
+            Route("/healthz", self._health, methods=["GET"]),
+            Route("/readyz", self._ready, methods=["GET"]),
+            Route("/metrics", self._metrics, methods=["GET"]),
+        ]
+        return application(routes, self.failed)
 
     async def _health(self, _: Request) -> Response:
         oldest = self.pulses.oldest(self.now())

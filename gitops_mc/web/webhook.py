@@ -28,6 +28,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from gitops_mc.app.rate_limit import Bucket, Granted, Rate, take
+from gitops_mc.web.routing import application
 from gitops_mc.web.signatures import knows_secret
 
 LARGEST_BODY = 1024 * 1024
@@ -86,15 +87,16 @@ class Webhook:
     """For metrics and log. The name only where the secret was known: any other one is made up by the sender."""
     now: Callable[[], float]
     """Seconds on a clock that never runs back."""
+    failed: Callable[[BaseException], None]
+    """Hears of a fault of this program."""
     rates: Rates = field(default_factory=Rates)
     body_within: float = BODY_WITHIN
     _overall: Bucket | None = None
     _fleets: dict[FleetName, Bucket] = field(default_factory=dict)
 
     def app(self) -> Starlette:
-        app = Starlette(routes=[Route("/webhook/{namespace}/{name}", self._receive, methods=["POST"])])
-        app.router.redirect_slashes = False
-        return app
+        route = Route("/webhook/{namespace}/{name}", self._receive, methods=["POST"])
+        return application([route], self.failed)
 
     async def _receive(self, request: Request) -> Response:
         wait = self._all_full()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gc
 import io
 import json
 import random
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -334,6 +336,35 @@ def test_the_same_trouble_on_every_pass_is_logged_once_a_minute_with_how_often_i
     told = [(line["reason"], line["times"]) for line in observed.lines]
     assert told == [("the Fleet cannot be read", 1), ("the Fleet cannot be read", 30), ("another one", 1)]
     assert observed.metrics.registry.get_sample_value("gitops_mc_troubles_total", {"fleet": FLEET}) == 61
+
+
+def test_whoever_calls_the_webhook_without_the_secret_does_not_fill_the_log(observed: Observed) -> None:
+    for _ in range(1000):
+        observed.telemetry.webhook("", 401)
+    observed.telemetry.webhook(FLEET, 202)
+    told = [(line["fleet"], line["answer"], line["times"]) for line in observed.lines]
+    assert told == [("", 401, 1), (FLEET, 202, 1)]
+    name, labels = "gitops_mc_webhook_requests_total", {"fleet": "", "code": "401"}
+    assert observed.metrics.registry.get_sample_value(name, labels) == 1000
+
+
+def test_pass_after_pass_nothing_grows(observed: Observed) -> None:
+    observed.run()
+    look = observed.world.last
+    quiet = observed.process()
+    quiet.log = Log(io.StringIO(), observed.world.clock.now)
+    quiet.looked(FLEET, look)
+    tracemalloc.start()
+    try:
+        found = []
+        for _ in range(3):
+            for _ in range(200):
+                quiet.looked(FLEET, look)
+            gc.collect()
+            found.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert found[2] - found[1] < 4096, found
 
 
 def test_a_beat_reaches_the_pulse(observed: Observed) -> None:

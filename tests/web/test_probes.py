@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import pytest
-from prometheus_client import CollectorRegistry, Counter
+from prometheus_client import CollectorRegistry, Counter, Metric
+from prometheus_client.registry import Collector
 
 from gitops_mc.core.errors import UsageError
 from gitops_mc.web.probes import Leading, Probes, Readiness, Standby, Starting
@@ -23,9 +24,17 @@ class Controller:
     readiness: Readiness = field(default_factory=lambda: Leading(1))
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
     running: Running | None = None
+    errors: list[BaseException] = field(default_factory=list)
 
     def probes(self) -> Probes:
-        return Probes(self.pulses, lambda: self.readiness, self.registry, lambda: self.now, limit=60.0)
+        return Probes(
+            self.pulses,
+            lambda: self.readiness,
+            self.registry,
+            lambda: self.now,
+            self.errors.append,
+            limit=60.0,
+        )
 
     def ask(self, path: str, method: str = "GET", accept: str = "") -> Answer:
         assert self.running is not None
@@ -155,3 +164,18 @@ def test_a_stop_is_over_within_its_time_and_frees_the_port() -> None:
     again = serve(probes.app(), "127.0.0.1", running.port)
     assert ask(again, "GET", "/readyz").status == 200
     again.stop(3.0)
+
+
+def test_a_fault_of_the_program_is_reported_and_told_to_nobody_outside(controller: Controller) -> None:
+    class Broken(Collector):
+        def describe(self) -> Iterable[Metric]:
+            return ()
+
+        def collect(self) -> Iterable[Metric]:
+            raise ValueError("a secret")
+
+    controller.registry.register(Broken())
+    answer = controller.ask("/metrics")
+    assert (answer.status, answer.text) == (500, "error\n")
+    assert [str(error) for error in controller.errors] == ["a secret"]
+    assert controller.ask("/readyz").status == 200

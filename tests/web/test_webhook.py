@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -39,13 +39,18 @@ class Receiver:
     answers: list[tuple[FleetName | None, Answered]] = field(default_factory=list)
     rates: Rates = field(default_factory=lambda: Rates(Rate(100_000, 0.001), Rate(100_000, 0.001)))
     running: Running | None = None
+    errors: list[BaseException] = field(default_factory=list)
+
+    def wake(self, fleet: FleetName) -> None:
+        self.woken.append(fleet)
 
     def webhook(self) -> Webhook:
         return Webhook(
             secrets=lambda fleet: self.secrets.get(fleet, ()),
-            wake=self.woken.append,
+            wake=self.wake,
             answered=lambda fleet, answered: self.answers.append((fleet, answered)),
             now=lambda: self.now,
+            failed=self.errors.append,
             rates=self.rates,
             body_within=0.5,
         )
@@ -284,6 +289,7 @@ def test_no_body_and_no_headers_make_it_stumble(receiver: Receiver, caplog: pyte
     with caplog.at_level(logging.DEBUG):
         fuzz()
     assert receiver.woken == []
+    assert receiver.errors == []
     assert [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING and r.exc_info] == []
 
 
@@ -312,3 +318,14 @@ def test_many_at_once_are_all_answered(receiver: Receiver) -> None:
     for thread in threads:
         thread.join()
     assert found == [202] * 20
+
+
+def test_a_fault_of_the_program_is_reported_and_told_to_nobody_outside(receiver: Receiver) -> None:
+    with served(replace(receiver.webhook(), wake=_fails).app()) as running:
+        answer = ask(running, "POST", PATH, BODY, SENDERS["GitLab"])
+    assert (answer.status, answer.text) == (500, "error\n")
+    assert [str(error) for error in receiver.errors] == ["no such loop"]
+
+
+def _fails(fleet: FleetName) -> None:
+    raise LookupError("no such loop")
