@@ -35,7 +35,8 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         else _joined(case, current, managed)
     )
 
-    orphaned = current is None and memory.begun and not memory.out and bool(marked_pools(case.live))
+    remembered = memory.started is not None and not memory.out
+    orphaned = bool(marked_pools(case.live)) and (not remembered or (current is None and memory.begun))
     failed = _inherited(case)
     repair = bool(memory.held) and failed is None
     could = Admission(Standing.READY, "could start", plan, gates, repair=repair, ends_step=orphaned)
@@ -49,7 +50,7 @@ def admission(case: Case, current: Assessment | None) -> Admission:
         return replace(could, standing=Standing.BLOCKED, reason=used_up)
     forward = _fix_forward(case, current, gates)
     exempt = forward | _freed_by_git(case)
-    could = replace(could, overtakes=tuple(sorted(forward & stopped_pools(case.live).keys())))
+    could = replace(could, overtakes=tuple(sorted(forward)))
     closed = [(p, v) for p, v in gates.not_open(_relevant(case, plan, managed)) if p not in exempt]
     shut = _not_settled(case, current, gates, closed) if closed else _sick_modules(case, plan, gates)
     if shut:

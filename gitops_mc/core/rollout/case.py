@@ -85,9 +85,11 @@ class Admission:
     repair: bool = False
     """It repairs what failed: written through a halt."""
     ends_step: bool = False
-    """A step of a content that cannot be had any more stands open: this one takes over, to end it."""
+    """A step stands open that nobody can go on with, for its content cannot be had any more, or nothing is remembered of it:
+    this one takes over, to end it.
+    """
     overtakes: tuple[str, ...] = ()
-    """Pools that an abort has stopped, and that it may be written to before they run again."""
+    """Pools whose trouble does not keep it out, since it changes what they suffer from."""
     failure: Failure | None = None
     """It has failed before anything was written: never published."""
     window: WindowClosed | None = None

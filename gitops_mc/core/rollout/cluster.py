@@ -19,7 +19,7 @@ from gitops_mc.core.rollout.gating import learnt_order
 from gitops_mc.core.rollout.left_open import left_open, told
 from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import Standing
-from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
+from gitops_mc.core.rollout.next_step import REFUSED, Act, Await, marked_pools
 from gitops_mc.core.rollout.progress import progress
 from gitops_mc.core.rollout.rollback import named_content, without_modules
 from gitops_mc.core.rollout.transitions import prune_settings, without_drift
@@ -104,13 +104,14 @@ def _at_border(a: Assessment) -> Assessment:
 
 
 def _again(case: Case, current: Assessment) -> Assessment:
-    """A cluster that has passed starts once more where other prune settings let something go that has left Git, and where a
-    human has said that Git's side wins over a hand that has changed something since.
+    """A cluster that has passed starts once more where other prune settings let something go that has left Git, where a
+    human has said that Git's side wins over a hand that has changed something since, and where a step of ours stands open
+    that the memory, older than the cluster, knows nothing of.
     """
     if current.standing is not Standing.PASSED or current.plan is None or current.plan.not_read:
         return current
     won = _won(case, current.plan)
-    if not won and not _lets_go(case, current.plan):
+    if not won and not _lets_go(case, current.plan) and not marked_pools(case.live):
         memory = replace(current.memory, passed_prune=prune_settings(case.prune))
         return replace(current, memory=without_drift(memory))
     if won and current.closed:

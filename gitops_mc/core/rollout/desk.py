@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.plan import title_of
+from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.aborting import resumes, stops
 from gitops_mc.core.rollout.case import Admission, Assessment
 from gitops_mc.core.rollout.halting import no_way_back
@@ -51,7 +52,10 @@ class Desk:
     def _taken_over(self, a: Assessment) -> bool:
         """Whether newer content goes into pools that an abort has stopped, before they run again."""
         arriving = a.admission
-        if arriving is None or arriving.standing is not Standing.READY or not arriving.overtakes:
+        live = self.on.observed.live.get(a.name)
+        if arriving is None or arriving.standing is not Standing.READY or live is None:
+            return False
+        if not stopped_pools(live).keys() & {*arriving.overtakes}:
             return False
         kept_out = a.mid_step or a.name in self.on.acts.held or arriving.window is not None
         halted = self.memory.halt is not None and not arriving.repair

@@ -102,7 +102,7 @@ def _stalled(case: Case, gates: GateBook, pool: str) -> bool:
 def _still_repairing(case: Case, pool: str, reading: PoolReading) -> bool:
     """Degraded by what failed before, not yet by what repairs it."""
     memory = case.memory
-    if not memory.repairing:
+    if not memory.mends(pool):
         return False
     rendering = (
         isinstance(reading, Unsettled)

@@ -139,7 +139,9 @@ class ClusterMemory:
     touched: tuple[str, ...] = ()
     """Pools that writes of `started` have touched, remembered before they are made: they gate it, come what may."""
     overtaken: tuple[str, ...] = ()
-    """Pools that an abort had stopped when `started` took over: it is written to them before they run again."""
+    """Pools whose trouble did not keep `started` out when it took over, since it changes what they suffer from: what is
+    still to be written to them does not wait for them, and what they suffer from until then is not its failure.
+    """
     pool_clocks: Mapping[str, PoolClocks] = field(default_factory=dict)
     module_clocks: Mapping[str, ModuleClocks] = field(default_factory=dict)
     gate_since: Mapping[str, datetime] = field(default_factory=dict)
@@ -202,6 +204,10 @@ class ClusterMemory:
             (self.before, self.before_commit),
         )
         return tuple((content, commit) for content, commit in found if content is not None)
+
+    def mends(self, pool: str) -> bool:
+        """Whether the content that was started is to put right what a pool suffers from."""
+        return self.repairing or pool in self.overtaken
 
     def excused_nodes(self, now: datetime) -> frozenset[str]:
         return frozenset(e.node for e in self.excused if e.until > now)

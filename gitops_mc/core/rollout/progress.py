@@ -9,7 +9,6 @@ from gitops_mc.core.diff.comparison import ORDER
 from gitops_mc.core.gates import STANDING_STILL, Counting, Unsettled
 from gitops_mc.core.model import FLEET_LABEL, DesiredCluster
 from gitops_mc.core.plan import Circumstances, ClusterPlan, StepKind, drift_id, make_plan, title_of
-from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.case import Assessment, Case, circumstances, gates_of
 from gitops_mc.core.rollout.failures import any_failed, failure_of, refused_write
 from gitops_mc.core.rollout.gating import GateBook, managed_pools, watched_pools
@@ -168,7 +167,7 @@ def _passed_reason(memory: ClusterMemory, closed: tuple[str, ...], gates: GateBo
 
 
 def _with_hands(reason: str, gates: GateBook, memory: ClusterMemory) -> str:
-    if not memory.repairing:
+    if not memory.repairing and not memory.overtaken:
         return reason
     troubles = [t for r in gates.readings.values() if isinstance(r, Unsettled) for t in r.needs_hands]
     if not troubles:
@@ -184,16 +183,13 @@ REPAIRING = (StepKind.MODULE, StepKind.POLICY, StepKind.POOLS)
 
 def _unwritten(memory: ClusterMemory, plan: ClusterPlan) -> frozenset[str]:
     """Pools that a repair has still to be written to."""
-    if not memory.repairing:
-        return frozenset()
-    return frozenset(pool for step in plan.steps if step.kind in REPAIRING for pool in step.pools)
+    steps = [step for step in plan.steps if step.kind in REPAIRING]
+    return frozenset(pool for step in steps for pool in step.pools if memory.mends(pool))
 
 
 def _repair_exempt(case: Case, gates: GateBook, plan: ClusterPlan) -> frozenset[str]:
     """While a repair is written, step by step: a pool that what failed before keeps unsettled does not stop it, until the
     repair has been written to that pool; from then on it has to settle like any other before the next step.
     """
-    outstanding = {pool for step in plan.steps if step.kind in REPAIRING for pool in step.pools}
-    if not case.memory.repairing:  # where an abort was overtaken, the same
-        outstanding &= {*case.memory.overtaken} & stopped_pools(case.live).keys()
+    outstanding = _unwritten(case.memory, plan)
     return frozenset(p for p, r in gates.readings.items() if p in outstanding and repairable(r, case.memory))
