@@ -16,7 +16,7 @@ from pathlib import Path
 from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
-from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.inputs import NO_ACTS, Acts
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
 from gitops_mc.sandbox.fleet import FleetSpec
@@ -24,6 +24,7 @@ from tests.scenarios.commits import Push
 from tests.scenarios.crash_memory import DiskMemory, Saving
 from tests.scenarios.crashes import Killed, is_dry_run
 from tests.scenarios.drawn import Script
+from tests.scenarios.rollout_world import RolloutWorld
 from tests.scenarios.simulation import FAST, Recorder, Simulation
 
 KINDS = ("machineconfigs", "machineconfigpools", "machineconfigurations", "moduleinfoes")
@@ -77,6 +78,10 @@ class Stage:
     ends: type[Outlook] = Done
     approved: tuple[str, ...] = ()
     """What is approved on the command line."""
+    acts: Acts = NO_ACTS
+    """What stands while it runs."""
+    until: Callable[[RolloutWorld], bool] = lambda _world: False
+    """When the process is left before its end; as true after a death as it was before it."""
     counted: bool = True
     """Whether processes die in it."""
     overtaken: bool = False
@@ -171,10 +176,12 @@ class Rollout(Simulation):
         deadline = self.world.clock.now() + PATIENCE
         try:
             executor = self.world.executor()
-            for look in executor.rollout(self._head, Acts(approved=frozenset(self.stage.approved))):
+            self.given = replace(self.stage.acts, approved=frozenset(self.stage.approved))
+            for look in executor.rollout(self._head, self.given):
                 self._note_look(look, self._head)
                 outlook = look.decision.outlook
-                if isinstance(outlook, Done | Hold | Halted) or look.at >= deadline:
+                over = look.at >= deadline or self.stage.until(self.world)
+                if isinstance(outlook, Done | Hold | Halted) or over:
                     return outlook
         finally:
             self.disk.end()

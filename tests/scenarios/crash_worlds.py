@@ -6,8 +6,10 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
-from gitops_mc.core.rollout.moves import Halted, Hold
+from gitops_mc.core.rollout.inputs import Abort, Acts
+from gitops_mc.core.rollout.moves import Halted, Hold, Wait
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, FleetSpec
 from gitops_mc.sandbox.moduleinfo import Publication
@@ -15,7 +17,7 @@ from gitops_mc.sandbox.site import ClusterSpec
 from tests.scenarios import test_groups as groups
 from tests.scenarios.crash_rollout import Case, Stage
 from tests.scenarios.drawn import QUICK
-from tests.scenarios.rollout_world import UNIT, machine_config, module, policy
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, module, policy
 from tests.scenarios.simulation import Simulation
 
 STEADY = replace(QUICK, jitter=0.0)
@@ -23,11 +25,12 @@ CHRONY, SYSCTL = "/etc/chrony.conf", "/etc/sysctl.d/90-net.conf"
 NEWER = "v4.4.0"
 
 
-def fleet_file(waves: str = "", *, prune: str = "") -> str:
-    """A fleet.yaml; all that these worlds vary in it."""
+def fleet_file(waves: str = "", *, prune: str = "", back: str = "") -> str:
+    """A fleet.yaml; all that these worlds vary in it. `back`: onFailure rollback."""
     lines = ["apiVersion: gitops-mc.io/v1alpha1", "kind: FleetConfig", "metadata: {name: test}", "spec:"]
     lines += [f"  prune: {{enabled: {'true' if prune else 'false'}, maxDeletes: {prune or 5}}}"]
-    return "\n".join([*lines, *([f"  rollout: {{waves: [{waves}]}}"] if waves else [])]) + "\n"
+    failure = "onFailure: rollback, " if back else ""
+    return "\n".join([*lines, *([f"  rollout: {{{failure}waves: [{waves}]}}"] if waves else [])]) + "\n"
 
 
 def spec(*names: str, workers: int = 1, installed: str | None = MACHINE_CONFIG_VERSION) -> FleetSpec:
@@ -376,6 +379,86 @@ POLICY = Case(
     ),
 )
 
+# --------------------------------------------------------------------------------------------------- what humans order
+
+_ABORTED = Acts(aborted=Abort("alarms in the shop", by="mei"))
+
+
+def _the_second_drain_is_stuck(simulation: Simulation) -> None:
+    """However long a process is away, the rollout stands where it stood, until well after the resume."""
+    now = simulation.world.clock.now()
+    begin, end = now + timedelta(minutes=5), now + timedelta(minutes=25)
+    simulation.world.faults.set(FaultId.DRAIN_STUCK, cluster="edge-1", node="edge-1-w2", start=begin, end=end)
+
+
+def _the_first_is_done(world: RolloutWorld) -> bool:
+    return world.reboots("edge-1").get("edge-1-w1") == 2 and world.clock.now() > world.start + timedelta(
+        minutes=10
+    )
+
+
+def _is_paused(world: RolloutWorld) -> bool:
+    pool = world.fleet.person("edge-1").get("machineconfigpools", "worker")
+    return pool is not None and bool(pool["spec"].get("paused"))
+
+
+ABORT = Case(
+    "aborted in mid-roll, and resumed with newer content",
+    spec("edge-1", workers=3),
+    (
+        Stage("one", one(fleet_file(), app=app("one")), counted=False),
+        Stage("rolls", one(fleet_file(), app=app("two")), ends=Wait, until=_the_first_is_done, counted=False),
+        Stage("aborted", one(fleet_file(), app=app("two")), ends=Hold, acts=_ABORTED),
+        Stage(
+            "resumed",
+            one(
+                fleet_file(), app=app("three"), more=machine_config("71-worker-more", files={"/etc/m": "1\n"})
+            ),
+        ),
+    ),
+    prepare=_the_second_drain_is_stuck,
+)
+
+ABORT_IN_BRACKET = Case(
+    "aborted while a bracket is open, and resumed",
+    spec("edge-1", workers=4),
+    (
+        Stage("one", groups.FIRST, counted=False),
+        Stage("opens", groups.second(), ends=Wait, until=_is_paused),
+        Stage("aborted", groups.second(), ends=Hold, acts=_ABORTED),
+        Stage("resumed", groups.second()),
+    ),
+    prepare=_two_custom_pools,
+)
+
+_BACK = "{name: canary, clusters: {names: [edge-1]}}, {name: rest, clusters: {}}"
+
+
+def _going_back(replicas: int, text: str, **more: str) -> dict[str, str]:
+    apps = {f"clusters/edge-{n}/app.yaml": app(text) for n in (1, 2)}
+    extra = {f"clusters/edge-{n}/{name}.yaml": body for n in (1, 2) for name, body in more.items()}
+    return {
+        "fleet.yaml": fleet_file(_BACK, back="yes"),
+        "clusters/edge-1/log.yaml": _logcenter("v1.0.0", replicas),
+        **apps,
+        **extra,
+    }
+
+
+ROLLBACK = Case(
+    "bad content with a module is rolled back, its repair goes in",
+    spec("edge-1", "edge-2"),
+    (
+        Stage("good", _going_back(1, "one"), counted=False),
+        Stage(
+            "bad",
+            _going_back(3, "BROKEN", more=machine_config("71-worker-more", files={"/etc/more": "1\n"})),
+            ends=Halted,
+        ),
+        Stage("repaired", _going_back(3, "two")),
+    ),
+)
+
 CASES = (
     INSTALLATION,
     WAVES,
@@ -390,4 +473,7 @@ CASES = (
     ADOPTION,
     REPAIR,
     POLICY,
+    ABORT,
+    ABORT_IN_BRACKET,
+    ROLLBACK,
 )

@@ -14,7 +14,7 @@ from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of
 from gitops_mc.core.rollout.acts import By, Changed, excuse, moment, release_all, skip
-from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
@@ -83,6 +83,10 @@ class Simulation:
     looks: list[Look] = field(default_factory=list)
     times: list[datetime] = field(default_factory=list)
     """When each pass was, on the clock of the world; `Look.at` is the one of the machine we run on."""
+    acts: list[Acts] = field(default_factory=list)
+    """What humans had said at each pass."""
+    given: Acts = NO_ACTS
+    """What they say now."""
     heads: list[Fleet] = field(default_factory=list)
     """What Git said at each pass."""
     known: list[dict[str, int]] = field(default_factory=list)
@@ -267,6 +271,7 @@ class Simulation:
         self.looks.append(look)
         self.times.append(self.world.clock.now())
         self.heads.append(head)
+        self.acts.append(self.given)
         self.known.append({name: len(self.reads[name]) - 1 for name in self._names})
 
     def state(self) -> dict[str, JsonObject]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.scenarios.invariants import failures, knowledge, pools, waves, windows
+from tests.scenarios.invariants import failures, knowledge, orders, pools, waves, windows
 from tests.scenarios.invariants.evidence import BrokenError, Evidence
 from tests.scenarios.simulation import Simulation
 
@@ -25,6 +25,11 @@ INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
     failures.nothing_fails_without_a_cause,
     failures.nothing_fails_in_calm_weather,
     failures.a_repair_gets_in,
+    orders.nothing_is_written_while_suspended,
+    orders.nothing_is_written_after_an_abort_but_the_pause,
+    orders.no_step_begins_where_a_cluster_is_held,
+    orders.a_rollback_touches_no_module,
+    orders.what_was_rolled_back_stays_out,
     waves.keeps_waves_and_budgets,
     waves.a_wave_soaks_before_the_next_one_starts,
     waves.manual_waves_are_approved,

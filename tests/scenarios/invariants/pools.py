@@ -7,6 +7,7 @@ from itertools import groupby
 
 from gitops_mc.core.model import Kind, annotations_of
 from tests.scenarios.invariants.evidence import SETTLE, Evidence, kind_of, told
+from tests.scenarios.invariants.orders import touches_an_abort
 from tests.scenarios.recording import OurWrite
 from tests.scenarios.witness import Standing
 
@@ -32,7 +33,7 @@ def _touches_only_settled_pools(e: Evidence, cluster: str) -> None:
         standing.forward(one.write.seq - 1 if one.server == cluster else e.s.reads[cluster][one.read].seq)
         same_move = before is not None and (before.look, before.read) == (one.look, one.read)
         for pool in sorted(standing.touched(one.write)):
-            begun = standing.marked(pool) or same_move
+            begun = standing.marked(pool) or same_move or touches_an_abort(one)
             if not begun:
                 _must_be_settled(e, one, pool, streak)
             streak.setdefault(pool, one)
@@ -70,6 +71,7 @@ def nodes_never_start_on_half_of_a_step(e: Evidence) -> None:
             one.write.name for one in writes if one.stray
         }  # they come when no step of ours counts on them
         own = [one for one in writes if one.server == cluster and one.write.name not in strays]
+        own = [one for one in own if not touches_an_abort(one)]  # stops a step that is written, or ends that
         standing = e.standing(cluster)
         for _, step in groupby(own, key=partial(_step, e)):
             _whole(e, standing, list(step))
