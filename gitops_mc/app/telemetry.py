@@ -84,7 +84,6 @@ class Telemetry:
 
     log: EventLog
     measures: Measures
-    herald: Herald
     now: Callable[[], datetime]
     pulse: Callable[[], None]
     """The controller's loop has gone round."""
@@ -92,6 +91,8 @@ class Telemetry:
     """Of this process, as in the lease."""
     namespace: str
     """Where the Fleets are that the controller calls by their name alone."""
+    herald: Herald | None = None
+    """None as long as there is no controller whose objects Events could be about."""
     fleets: frozenset[str] | None = None
     """The Fleets that were listed last, by name alone; None: they have not been listed yet."""
     leads: bool = False
@@ -160,7 +161,8 @@ class Telemetry:
 
     def beat(self, _at: datetime) -> None:
         """The loop goes round. Its age is measured on a clock that never jumps, not on `_at`."""
-        self.pulse()
+        with self._guarded("the heartbeat"):
+            self.pulse()
 
     def led(self, leadership: Lease) -> None:
         """How it stands with the lease; logged where that is another thing than the last time."""
@@ -217,7 +219,7 @@ class Telemetry:
     def _tell(self, fleet: str, found: tuple[Happening, ...]) -> None:
         for happening in found:
             self.log.tell(Happened(fleet, happening))
-        if found:
+        if found and self.herald is not None:
             self.herald.offer(fleet, found, self.now())
 
     @contextmanager

@@ -92,7 +92,13 @@ class Observed:
             redact=self.redact,
         )
         return Telemetry(
-            log, self.metrics, self.events, clock.now, self._beat, identity="pod-a", namespace="ops"
+            log,
+            self.metrics,
+            clock.now,
+            self._beat,
+            identity="pod-a",
+            namespace="ops",
+            herald=self.events,
         )
 
     def _beat(self) -> None:

@@ -47,7 +47,13 @@ class Watched:
             controller.api, self._reference, log, self.metrics, now=clock.now, instance="one", redact=str
         )
         self.telemetry = Telemetry(
-            log, self.metrics, self.events, clock.now, self.events.flush, identity="one", namespace=NAMESPACE
+            log,
+            self.metrics,
+            clock.now,
+            self.events.flush,
+            identity="one",
+            namespace=NAMESPACE,
+            herald=self.events,
         )
         watcher: Watcher = self.telemetry
         attendant: Attendant = self.telemetry

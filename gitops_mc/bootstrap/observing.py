@@ -1,0 +1,143 @@
+"""Connects what the controller tells of itself to the outside: stderr, two ports, and Kubernetes Events."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, TextIO
+
+from gitops_mc import __version__
+from gitops_mc.adapters.system import ThreadWorkers
+from gitops_mc.adapters.telemetry_events import KubernetesEvents, reference
+from gitops_mc.adapters.telemetry_log import Log, form_for
+from gitops_mc.adapters.telemetry_metrics import Metrics
+from gitops_mc.adapters.telemetry_transport import MeasuredTransport
+from gitops_mc.app.controller.running import Controller
+from gitops_mc.app.log_events import Level
+from gitops_mc.app.ports import Clock, Transport
+from gitops_mc.app.telemetry import Telemetry
+from gitops_mc.core.model import JsonObject
+from gitops_mc.web.probes import Leading, Probes, Readiness, Standby, Starting
+from gitops_mc.web.pulse import Pulse, Pulses
+from gitops_mc.web.serving import Running, serve
+from gitops_mc.web.webhook import Answered, FleetName, Webhook
+
+_EVENTS: Final = "(events)"
+_LOOP: Final = "controller"
+_NO_WAIT: Final = 0.0
+
+
+@dataclass(slots=True)
+class Observing:
+    """What hears of a controller. Made before it, since it hears of everything; `attach` it as soon as it is there."""
+
+    stream: TextIO
+    clock: Clock
+    namespace: str
+    identity: str
+    level: Level = Level.INFO
+    pulses: Pulses = field(default_factory=Pulses)
+    log: Log = field(init=False)
+    metrics: Metrics = field(init=False)
+    telemetry: Telemetry = field(init=False)
+    """The controller's watcher and attendant."""
+    _pulse: Pulse = field(init=False)
+    _redact: Callable[[str], str] = str
+    _events: KubernetesEvents | None = None
+    _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
+    _serving: list[Running] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        now = self.clock.now
+        self.log = Log(self.stream, now, redact=self._clean, form=form_for(self.stream), level=self.level)
+        self.metrics = Metrics(__version__, now)
+        self._pulse = self.pulses.begin(_LOOP, time.monotonic())
+        self.telemetry = Telemetry(
+            self.log, self.metrics, now, self._beat, identity=self.identity, namespace=self.namespace
+        )
+
+    def measured(self, transport: Transport, fleet: str = "") -> Transport:
+        """A transport whose requests are counted for a Fleet, by name, or for the controller itself. Below the guard that asks
+        the lease: what is not sent is not counted.
+        """
+        title = f"{self.namespace}/{fleet}" if fleet else ""
+        return MeasuredTransport(transport, title, self.metrics, time.monotonic)
+
+    def attach(self, controller: Controller, redact: Callable[[str], str]) -> None:
+        """From now on Events are written, on the objects that the loops have read. `redact` knows what is sensitive in all
+        fleets; it is asked from any thread.
+        """
+        self._redact = redact
+
+        def references(fleet: str, cluster: str) -> JsonObject | None:
+            loop = controller.loops.get(fleet.partition("/")[2])
+            if loop is None:
+                return None
+            body = loop.objects.rollouts.get(cluster) if cluster else loop.objects.fleet
+            return reference(body) if body else None
+
+        self._events = self.telemetry.herald = KubernetesEvents(
+            controller.api,
+            references,
+            self.log,
+            self.metrics,
+            now=self.clock.now,
+            instance=self.identity,
+            redact=self._clean,
+        )
+
+    def serve_probes(self, address: str, port: int) -> Running:
+        """`/healthz`, `/readyz`, `/metrics`. Raises UsageError."""
+        probes = Probes(self.pulses, self._readiness, self.metrics.registry, time.monotonic, self._failed)
+        return self._served(serve(probes.app(), address, port))
+
+    def serve_webhook(
+        self,
+        address: str,
+        port: int,
+        secrets: Callable[[str], tuple[bytes, ...]],
+        wake: Callable[[str], object],
+    ) -> Running:
+        """The webhook. `secrets` and `wake` take a Fleet's name and return at once. Raises UsageError."""
+
+        def secrets_of(fleet: FleetName) -> tuple[bytes, ...]:
+            return secrets(fleet.name) if fleet.namespace == self.namespace else ()
+
+        def answered(fleet: FleetName | None, answer: Answered) -> None:
+            self.telemetry.webhook("" if fleet is None else str(fleet), int(answer.status))
+
+        webhook = Webhook(secrets_of, lambda fleet: wake(fleet.name), answered, time.monotonic, self._failed)
+        return self._served(serve(webhook.app(), address, port))
+
+    def close(self, within: float) -> None:
+        """Stop serving, and let what waits be written; within so many seconds."""
+        end = time.monotonic() + within
+        events, self._events = self._events, None
+        if events is not None:
+            self._workers.map({_EVENTS: events.flush}, within=within / 2)
+        self._workers.close()
+        for running in self._serving:
+            running.stop(max(0.0, end - time.monotonic()))
+
+    def _served(self, running: Running) -> Running:
+        self._serving.append(running)
+        return running
+
+    def _beat(self) -> None:
+        self._pulse.beat(time.monotonic())
+        events = self._events
+        if events is not None:
+            self._workers.map({_EVENTS: events.flush}, within=_NO_WAIT)
+
+    def _clean(self, text: str) -> str:
+        return self._redact(text)
+
+    def _failed(self, error: BaseException) -> None:
+        self.log.crashed("an answer over HTTP", error)
+
+    def _readiness(self) -> Readiness:
+        telemetry = self.telemetry
+        if telemetry.fleets is None:
+            return Starting("the Fleets have not been listed yet")
+        return Leading(len(telemetry.fleets)) if telemetry.leads else Standby(telemetry.holder)
