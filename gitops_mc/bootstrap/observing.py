@@ -107,7 +107,10 @@ class Observing:
         def answered(fleet: FleetName | None, answer: Answered) -> None:
             self.telemetry.webhook("" if fleet is None else str(fleet), int(answer.status))
 
-        webhook = Webhook(secrets_of, lambda fleet: wake(fleet.name), answered, time.monotonic, self._failed)
+        def woken(fleet: FleetName) -> None:
+            wake(fleet.name)
+
+        webhook = Webhook(secrets_of, woken, answered, time.monotonic, self._failed)
         return self._served(serve(webhook.app(), address, port))
 
     def close(self, within: float) -> None:
