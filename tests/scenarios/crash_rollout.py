@@ -260,6 +260,7 @@ class _Mortal:
         if sort is Sort.WRITE and rollout.late is not None:
             (where, held), rollout.late = rollout.late, None
             self.inner.send(where, held, timeout=timeout)
+            rollout.note_late(where)  # else it is told with the next write there, as decided by that pass
         fate.step(sort, f"{request.method} {cluster}{request.path}")
         fate.at(Calling.BEFORE)
         if sort is Sort.WRITE:

@@ -17,6 +17,7 @@ from gitops_mc.core.rollout.acts import By, Changed, excuse, moment, release_all
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
+from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
 from tests.scenarios.commits import Push
 from tests.scenarios.crashes import Counted, Killed
@@ -291,26 +292,29 @@ class Simulation:
     # ---------------------------------------------------------------------------------------------------------- noting
 
     def note_writes(self, server: str) -> None:
-        api = self.world.fleet.servers[server]
-        fresh = api.writes_after(self._seen[server])
+        """What has come in since; of several writes the last is the one that was just sent."""
+        fresh = self._fresh(server)
+        for write in fresh:
+            self._note(server, write, stray=write is not fresh[-1])
+
+    def note_late(self, server: str) -> None:
+        """The same where a process that is dead by now had sent it."""
+        for write in self._fresh(server):
+            self._note(server, write, stray=True)
+
+    def _fresh(self, server: str) -> list[AcceptedWrite]:
+        fresh = self.world.fleet.servers[server].writes_after(self._seen[server])
         self._seen[server] += len(fresh)
-        ours = [write for write in fresh if write.user == "gitops-mc"]
-        for write in ours:
-            cluster = server
-            if server == GLOBAL_CLUSTER and write.resource.startswith("moduleinfoes"):
-                body = write.after or write.before or {}
-                cluster = labels_of(body).get(CLUSTER_LABEL, self._known.get(write.name, server))
-                self._known[write.name] = cluster
-            self.ours.append(
-                OurWrite(
-                    cluster,
-                    server,
-                    write,
-                    len(self.reads[cluster]) - 1,
-                    len(self.looks) - 1,
-                    stray=write is not ours[-1],
-                )
-            )
+        return [write for write in fresh if write.user == "gitops-mc"]
+
+    def _note(self, server: str, write: AcceptedWrite, *, stray: bool) -> None:
+        cluster = server
+        if server == GLOBAL_CLUSTER and write.resource.startswith("moduleinfoes"):
+            body = write.after or write.before or {}
+            cluster = labels_of(body).get(CLUSTER_LABEL, self._known.get(write.name, server))
+            self._known[write.name] = cluster
+        read, look = len(self.reads[cluster]) - 1, len(self.looks) - 1
+        self.ours.append(OurWrite(cluster, server, write, read, look, stray=stray))
 
     # --------------------------------------------------------------------------------------------------------- telling
 
