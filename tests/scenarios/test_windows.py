@@ -262,6 +262,23 @@ def test_a_repair_in_a_freeze_is_written_where_somebody_overrides_it() -> None:
     assert not world.writes("edge-2")
 
 
+def test_a_rollback_waits_for_the_end_of_a_freeze_like_any_repair() -> None:
+    back, end = "[{name: all, clusters: {}}], onFailure: rollback", clock(8) + timedelta(hours=5, minutes=17)
+    world = world_of(allow("0 0 * * *", "24h"), names=("edge-1",))
+    world.faults.set(FaultId.NODE_DEGRADED, when="before-drain")
+    assert isinstance(world.run(), Done)
+    bad = machine_config("50-worker-app", files={"/etc/app.conf": "BROKEN\n"}, app_service=UNIT)
+    world.files["clusters/edge-1/app.yaml"] = bad
+    world.files["fleet.yaml"] = fleet(freeze("17 8 5 1 *", "5h"), waves=back)
+    told = waits(world, hours=4)
+    assert told.until == end
+    begun = len(configs(world, "edge-1"))
+    assert begun == 2
+    assert not isinstance(world.run(hours=4), Wait)
+    assert len(configs(world, "edge-1")) == 3
+    assert configs(world, "edge-1")[-1] >= end
+
+
 def test_a_repair_of_two_steps_does_not_fail_while_its_second_step_waits_for_a_window() -> None:
     world = failed_in_a_freeze()
     world.files |= {f"clusters/{name}/policy.yaml": policy({"/etc/x": "x.service"}) for name in NAMES}
