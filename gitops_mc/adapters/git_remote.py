@@ -135,6 +135,8 @@ class RemoteSource:
                 raise
 
     def _poll(self, git: GitClient, trust: Trust | None, wanted: frozenset[Commit]) -> Polled | NotAccepted:
+        if self._store.opens():
+            self._store.pin(wanted)
         if self._doubtful:
             git.check_version()
         found = look(git, self._ref)
@@ -142,7 +144,6 @@ class RemoteSource:
         if damaged:  # only once the server has answered: until then it may still be good for something
             git.repository = self._store.renew()
         self._doubtful = False
-        self._store.pin(wanted)
         before = self._store.accepted()
         fetched = self._store.target_of(INCOMING) != found.target
         if fetched:

@@ -74,13 +74,21 @@ def serving_ssh(server: SshServer) -> Iterator[SshServer]:
             server.offered.append(key.export_public_key().decode())
             return key.export_public_key().split()[:2] in [line.split()[:2] for line in server.accepted]
 
+    running: set[asyncio.Task[None]] = set()
+
+    def carry_out(process: asyncssh.SSHServerProcess[bytes]) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(_carry_out(server, process))
+        running.add(task)
+        task.add_done_callback(running.discard)
+        return task
+
     async def serve() -> None:
         listening = await asyncssh.listen(
             "127.0.0.1",
             0,
             server_host_keys=[server.host_key],
             server_factory=Door,
-            process_factory=lambda process: _carry_out(server, process),
+            process_factory=carry_out,
             encoding=None,
         )
         server.port = listening.sockets[0].getsockname()[1]
@@ -89,6 +97,8 @@ def serving_ssh(server: SshServer) -> Iterator[SshServer]:
         ready.set()
         await over.wait()
         listening.close()
+        if running:  # their clients are gone: they end by themselves, and before their loop does
+            await asyncio.wait(running, timeout=5)
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()

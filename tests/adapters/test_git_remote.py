@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_mc.adapters import git_remote, git_store
 from gitops_mc.adapters.git_access import Access, Trust
 from gitops_mc.adapters.git_remote import Limits, RemoteSource
 from gitops_mc.app.ports import NotAccepted
@@ -265,6 +266,22 @@ def test_a_wanted_commit_is_brought_though_the_branch_has_moved_on(
     assert server.fetches() == fetches
 
 
+def test_a_wanted_commit_that_came_with_the_history_is_readable_while_the_server_is_down(
+    fleet: Origin, tmp_path: Path
+) -> None:
+    fleet.commit("1")
+    followed = beside(fleet, tmp_path / "cache")
+    polled(followed)
+    passed_by = fleet.commit("2")
+    fleet.commit("3")
+    polled(followed)
+    with pytest.raises(SourceError, match="is not kept"):
+        followed.tree(passed_by)
+    (fleet.root / "fleet.git").rename(tmp_path / "away")
+    refused(followed, passed_by)
+    assert texts(followed.tree(passed_by)) == {"a": "2"}
+
+
 def test_a_server_that_gives_out_no_commit_by_its_id_is_asked_for_the_history(
     fleet: Origin, server: GitServer, tmp_path: Path
 ) -> None:
@@ -312,8 +329,10 @@ def test_a_wanted_commit_stays_readable_when_the_server_has_lost_it(fleet: Origi
 
 
 def test_much_pushing_does_not_fill_the_disk_and_drops_nothing_that_is_read(
-    fleet: Origin, tmp_path: Path
+    fleet: Origin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(git_store, "_KEPT", 3)
+    monkeypatch.setattr(git_remote, "_MANY_PACKS", 3)
     with Path("/dev/urandom").open("rb") as random:
 
         def push() -> str:
@@ -324,10 +343,10 @@ def test_much_pushing_does_not_fill_the_disk_and_drops_nothing_that_is_read(
         polled(followed)
         reading = followed.tree()
         one = size(tmp_path / "cache")
-        for _ in range(45):
+        for _ in range(26):
             push()
             polled(followed, stood)
-    assert size(tmp_path / "cache") < 32 * one
+    assert size(tmp_path / "cache") < 18 * one  # 3 kept, 4 packs, 8 of the history, and some room
     assert set(texts(followed.tree(stood))) == {"big"}
     assert set(texts(reading)) == {"big"}
 
@@ -428,7 +447,7 @@ def test_pushes_that_are_all_refused_do_not_fill_the_disk_either(fleet: Origin, 
     address = (fleet.root / "fleet.git").as_uri()
     followed = RemoteSource(address, tmp_path / "cache", lambda: trusting, unprotected=frozenset({"file"}))
     with Path("/dev/urandom").open("rb") as random:
-        for _ in range(20):
+        for _ in range(16):
             fleet.commit(random.read(20_000).hex(), name="big")
             assert isinstance(followed.poll(), NotAccepted)
     assert size(tmp_path / "cache") < 12 * 30_000

@@ -72,11 +72,20 @@ def test_a_repository_is_read_over_ssh(fleet: Origin, server: SshServer, tmp_pat
     assert {command.split()[0] for command in server.commands} == {"git-upload-pack"}
 
 
-def test_only_the_given_key_is_offered(
+def test_only_the_given_key_is_offered_whatever_an_agent_holds(
     server: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "agent"))
-    polled(source(server, tmp_path / "cache"))
+    socket = tmp_path / "a"
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as agent:
+        try:
+            while not socket.exists():
+                assert agent.poll() is None
+                time.sleep(0.01)
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+            subprocess.run(["ssh-add", "-q", "-"], input=OTHER_PRIVATE, check=True)
+            polled(source(server, tmp_path / "cache"))
+        finally:
+            agent.terminate()
     assert {" ".join(offered.split()[:2]) for offered in server.offered} == {
         "git",
         " ".join(PUBLIC.decode().split()[:2]),
