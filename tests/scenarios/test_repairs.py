@@ -24,3 +24,16 @@ def test_a_pool_that_the_repair_is_not_written_to_yet_is_no_failure_of_the_repai
     world.files["clusters/edge-1/app.yaml"] = GOOD
     world.files["clusters/edge-1/policy.yaml"] = policy({"/etc/x": "x.service"})
     assert isinstance(world.run(), Done)
+
+
+def test_a_repair_that_waits_only_for_a_pool_to_stay_settled_is_waited_for() -> None:
+    """A process that comes back looks for a while before it believes that pool master is settled; that is no end."""
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files={"clusters/edge-1/app.yaml": BAD})
+    world.files["clusters/edge-1/master.yaml"] = machine_config(
+        "50-master-app", "master", {"/etc/master.conf": "one\n"}
+    )
+    world.faults.set(FaultId.NODE_DEGRADED, when="before-drain")
+    assert isinstance(world.run(), Halted)
+    world.clock.wait_for(600)
+    world.files["clusters/edge-1/app.yaml"] = GOOD
+    assert isinstance(world.run(), Done)
