@@ -162,7 +162,9 @@ def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, As
     """A cluster that no wave takes blocks itself."""
     reason = "no wave in fleet.yaml takes it: name it in one, or add a last wave with `clusters: {}`"
     homeless = {
-        name: replace(found[name], standing=Standing.BLOCKED, reason=reason, next=None, admission=None)
+        name: replace(
+            found[name], standing=Standing.BLOCKED, reason=reason, next=None, admission=None, window=None
+        )
         for name in lines(fleet.policy, fleet.clusters)[1]
     }
     return {**found, **homeless}
