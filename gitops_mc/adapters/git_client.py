@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from gitops_mc.adapters.git_address import Address
-from gitops_mc.adapters.git_errors import fetch_error
+from gitops_mc.adapters.git_errors import fetch_error, own_words
 from gitops_mc.adapters.git_private import Private
 from gitops_mc.adapters.git_program import Bounds, Done, run
 from gitops_mc.core.errors import SourceError
@@ -93,16 +93,17 @@ class GitClient:
         done = self._fetch(commit, into, 1)
         if done.status == 0:
             return None
-        if _GONE.search(done.errors):
+        words = own_words(self.address.url, done.errors)
+        if _GONE.search(words):
             return Refused(gone=True)
-        if _AGAINST_THE_RULES.search(done.errors):
+        if _AGAINST_THE_RULES.search(words):
             return Refused(gone=False)
         raise self._failed(done)
 
     def _fetch(self, name: str, into: str, depth: int) -> Done:
         if self.shallow:
             done = self._run_fetch(f"--depth={depth}", name, into)
-            if done.status == 0 or not _NO_SHALLOW.search(done.errors):
+            if done.status == 0 or not _NO_SHALLOW.search(own_words(self.address.url, done.errors)):
                 return done
             self.shallow = False
         return self._run_fetch("--no-tags", name, into)

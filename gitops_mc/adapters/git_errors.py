@@ -24,7 +24,7 @@ def _row(said: str, means: str, hint: str, kind: type[SourceError] = SourceError
     return _Row(re.compile(said, re.IGNORECASE), means, hint, kind)
 
 
-_ROWS: Final = (
+_HERE: Final = (
     _row(
         r"no space left on device|disk quota exceeded",
         "the disk of the cache is full",
@@ -33,8 +33,12 @@ _ROWS: Final = (
     _row(
         r"file too large|file size limit|signal 25|exceeds maximum allowed size",
         "the repository is larger than is allowed",
-        "take large files out of it, or raise the limit of the poll",
+        "take large files out of it: what nodes are given is small",
     ),
+)
+"""Of this machine: a server that says so of itself (`remote: ...`) does not mean ours."""
+
+_THERE: Final = (
     _row(
         r"remote host identification has changed|host key for \S+ has changed",
         "another host key than the one in known_hosts: somebody may stand in between, or the server has a new key",
@@ -134,10 +138,18 @@ _ROWS: Final = (
 
 def fetch_error(url: str, said: str) -> SourceError:
     """`said` is what the program wrote, without secrets."""
-    for row in _ROWS:
-        if row.said.search(said):
-            return row.kind(f"{url}: {row.means}", hint=row.hint)
+    words = own_words(url, said)
+    ours = "\n".join(line for line in words.splitlines() if not line.startswith("remote:"))
+    for rows, text in ((_HERE, ours), (_THERE, words)):
+        for row in rows:
+            if row.said.search(text):
+                return row.kind(f"{url}: {row.means}", hint=row.hint)
     return SourceError(f"{url}: git failed: {shown(said)}", hint="what git said is all that is known")
+
+
+def own_words(url: str, said: str) -> str:
+    """What a program said, without the names that others gave: the address, and what stands in quotes."""
+    return re.sub(r"'[^'\n]*'", "''", said.replace(url.rstrip("/"), ""))
 
 
 def shown(said: str) -> str:

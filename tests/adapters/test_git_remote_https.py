@@ -14,6 +14,7 @@ import pytest
 
 from gitops_mc.adapters import git_private
 from gitops_mc.adapters.git_access import Access, Basic, Bearer, Credentials, SshKey
+from gitops_mc.adapters.git_errors import fetch_error
 from gitops_mc.adapters.git_remote import Limits, RemoteSource
 from gitops_mc.core.errors import SourceError
 from tests.adapters.git_servers import (
@@ -103,6 +104,34 @@ def test_a_status_of_the_server_is_told_in_words(
     error = refused(source(server, tmp_path / "cache", TOKEN))
     assert message in error.message
     assert error.transient is transient
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "certificate",
+        "timeout",
+        "shallow",
+        "access denied",
+        "not our ref",
+        "repository not found",
+        "file too large",
+    ],
+)
+def test_the_name_of_a_repository_is_not_taken_for_an_error(
+    name: str, fleet: Origin, server: GitServer, tmp_path: Path
+) -> None:
+    path = name.replace(" ", "%20")
+    server.answer = lambda _: Answer(503)
+    followed = RemoteSource(f"{server.base}/{path}.git", tmp_path / "cache", lambda: TOKEN)
+    assert "unwell" in refused(followed).message
+
+
+def test_a_server_whose_own_disk_is_full_is_not_taken_for_ours() -> None:
+    said = "remote: fatal: write error: No space left on device\nfatal: the remote end hung up unexpectedly\n"
+    error = fetch_error("https://git.example.com/x", said)
+    assert "connection broke" in error.message
+    assert error.transient
 
 
 def test_a_token_that_was_renewed_is_used_by_the_next_poll(

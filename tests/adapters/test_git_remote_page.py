@@ -20,7 +20,7 @@ import yaml
 
 from gitops_mc.adapters.git_access import Access, Trust, credentials_of
 from gitops_mc.adapters.git_client import _OLDEST
-from gitops_mc.adapters.git_errors import _ROWS
+from gitops_mc.adapters.git_errors import _HERE, _THERE
 from gitops_mc.adapters.git_remote import _DEPTHS, Limits, RemoteSource
 from gitops_mc.core.custom.fleet_spec import fleet_spec
 from tests.adapters.git_servers import (
@@ -156,7 +156,7 @@ def test_the_fleets_of_the_page_say_what_the_page_says() -> None:
 def test_the_messages_and_the_numbers_of_the_page_are_those_of_the_program() -> None:
     told = re.findall(r"^\| (.*?) \| ", PAGE, flags=re.MULTILINE)
     words = "; ".join(told)
-    rows = [row.means for row in _ROWS]
+    rows = [row.means for row in (*_HERE, *_THERE)]
     for cell in told[2:]:
         for message in cell.split("; ")[:1] if "main" in cell else cell.split("; "):
             known = [means for means in rows if means.startswith(message)]
