@@ -50,7 +50,7 @@ ROWS = (
 _BY_HEADER = {row.header: row for row in ROWS}
 _AT_MOST = 8
 """Headers that are looked at; nobody honest sends more."""
-_NOBODY = b"the secret of a fleet that is not there"
+NOBODY = b"the secret of a fleet that is not there"
 """Stands in for it, so that the answer takes as long."""
 
 
@@ -62,7 +62,7 @@ def knows_secret(headers: Iterable[tuple[bytes, bytes]], body: bytes, secrets: S
     presented = [(row, value) for name, value in headers if (row := _BY_HEADER.get(name)) is not None]
     usable = [secret for secret in secrets if secret]
     good = False
-    for secret in usable or [_NOBODY]:
+    for secret in usable or [NOBODY]:
         signature = hmac.new(secret, body, hashlib.sha256).hexdigest().encode()
         for row, value in presented[:_AT_MOST]:
             good |= _equal(_presented(row, value), secret if row.proof is Proof.TOKEN else signature)

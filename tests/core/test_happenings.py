@@ -172,6 +172,15 @@ def test_a_fault_of_the_fleet_is_told_instead_of_the_waves_that_it_closes() -> N
     assert heard == [[], ["FleetFault"], [], ["FleetFaultOver"]]
 
 
+def test_what_a_fault_does_to_waves_is_no_news_and_what_stands_after_it_is() -> None:
+    listener, gone = Listener(), "the gateway is gone"
+    listener.hear(at(wave=WaveState.OPEN))
+    assert listener.hear(at(wave=WaveState.CLOSED), fault=gone) == ["FleetFault"]
+    assert listener.hear(at(wave=WaveState.OPEN)) == ["FleetFaultOver"]
+    assert listener.hear(at(wave=WaveState.NEEDS_APPROVAL), fault=gone) == ["FleetFault"]
+    assert listener.hear(at(wave=WaveState.NEEDS_APPROVAL)) == ["FleetFaultOver", "WaveNeedsApproval"]
+
+
 def test_the_end_of_a_rollout_and_a_hold_are_told_once_and_a_hold_says_what_helps() -> None:
     hold = Hold(("wave rest waits",), ("gitops-mc apply --approve rest",))
     listener = Listener()

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from gitops_mc.app.rate_limit import Rate
 from gitops_mc.web.serving import Running
+from gitops_mc.web.signatures import NOBODY
 from gitops_mc.web.webhook import LARGEST_BODY, Answered, FleetName, Rates, Webhook
 from tests.web.asking import Answer, ask, raw, served
 
@@ -130,6 +131,13 @@ def test_a_fleet_that_is_not_there_is_answered_exactly_as_a_wrong_secret(
         missing = receiver.post(headers, path=path)
         without_date = [{k: v for k, v in a.headers.items() if k != "date"} for a in (wrong, missing)]
         assert (wrong.status, wrong.text, without_date[0]) == (missing.status, missing.text, without_date[1])
+    assert receiver.woken == []
+
+
+def test_what_stands_in_for_the_secret_of_a_fleet_that_is_not_there_opens_nothing(receiver: Receiver) -> None:
+    for secret in (NOBODY, b""):
+        for headers in ({"X-Gitlab-Token": secret.decode()}, {"X-Gitea-Signature": hmac_of(BODY, secret)}):
+            assert receiver.post(headers, path="/webhook/ops/nothing").status == 401
     assert receiver.woken == []
 
 

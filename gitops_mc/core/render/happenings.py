@@ -88,7 +88,7 @@ def happenings(
     clusters = {c.cluster: _told_of(before.clusters.get(c.cluster), c, memory) for c in decision.clusters}
     now = Told(
         clusters=MappingProxyType(clusters),
-        waves=MappingProxyType({w.wave: w.state for w in decision.waves}),
+        waves=before.waves if fault else MappingProxyType({w.wave: w.state for w in decision.waves}),
         halted=memory.halt is not None,
         fault=bool(fault),
         outlook=_outlook_reason(decision.outlook),
