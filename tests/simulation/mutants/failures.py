@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_mc.app import executor
-from gitops_mc.core.rollout import admission, fleet, waves
+from gitops_mc.core.rollout import admission, fleet, outlook, waves
 from gitops_mc.core.rollout.case import Assessment, Case
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import Failure, FailureCause, FleetMemory
@@ -54,3 +54,8 @@ def dark_is_failed(stack: ExitStack) -> None:
         return replace(a, standing=Standing.FAILED, memory=replace(a.memory, failure=failure))
 
     assess = put(stack, fleet, "assess", harsh)
+
+
+@mutant("a repair that needs nothing but time is not waited for")
+def repair_not_awaited(stack: ExitStack) -> None:
+    put(stack, outlook, "_repair_comes", lambda _a: False)

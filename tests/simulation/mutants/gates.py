@@ -9,7 +9,7 @@ from typing import Any
 from gitops_mc.core.gates import agreement, clocks, pool, pool_checks
 from gitops_mc.core.ignition.comparing import MismatchKind
 from gitops_mc.core.model import Open
-from gitops_mc.core.rollout import fleet
+from gitops_mc.core.rollout import fleet, gating
 from tests.simulation.mutants.listing import mutant, put
 
 
@@ -45,3 +45,8 @@ def unknown_is_settled(stack: ExitStack) -> None:
 @mutant("time in which nobody looked counts like any other")
 def gaps_count(stack: ExitStack) -> None:
     put(stack, fleet, "_after_gap", lambda memory, now: replace(memory, clock=now))
+
+
+@mutant("what somebody has edited in a config of ours is ours all the same")
+def edited_is_ours(stack: ExitStack) -> None:
+    put(stack, gating, "edited_configs", lambda *_: frozenset())

@@ -44,6 +44,9 @@ def put(stack: ExitStack, owner: Any, name: str, value: Any) -> Any:
 
 MISSED: dict[str, str] = {
     "touched-forgotten": "needs the last config of a pool to go while the pool rolls; tests/scenarios/test_removals.py has it",
+    "forgotten-takes-no-place": "seed 1348 is the first; tests/scenarios/test_lost_memory.py has it",
+    "edited-is-ours": "seed 2398 is the first; tests/scenarios/test_edited_by_hand.py has it",
+    "repair-not-awaited": "seed 3972 is the first; tests/scenarios/test_repairs.py has it",
     "unknown-is-settled": "what a verdict needs is always read before it is judged, so nothing is lacking when it matters",
     "unread-is-absent": "what we wrote and is not there is listed and never made again, so nothing comes of it",
 }

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from gitops_mc.core.rollout import desk, fleet, waves
+from gitops_mc.core.rollout import cluster, desk, fleet, waves
 from gitops_mc.core.rollout.memory import WaveMemory
 from gitops_mc.core.rollout.moves import WaveState
 from tests.simulation.mutants.listing import mutant, put
@@ -68,3 +68,8 @@ def approval_outlives_contents(stack: ExitStack) -> None:
 @mutant("global rolls beside other clusters")
 def global_not_alone(stack: ExitStack) -> None:
     put(stack, desk, "starts_alone", lambda _name: False)
+
+
+@mutant("work of ours that nobody remembers takes no place")
+def forgotten_takes_no_place(stack: ExitStack) -> None:
+    put(stack, cluster, "left_open", lambda _case: ())
