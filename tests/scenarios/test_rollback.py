@@ -10,7 +10,7 @@ from gitops_mc.core.model import JsonObject, labels_of
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.memory import FailureCause, FleetMemory
-from gitops_mc.core.rollout.moves import Done, Halted, Standing, WaveState
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing, WaveState
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, FleetSpec, simple_fleet
@@ -121,6 +121,24 @@ def test_the_held_content_is_not_retried_and_a_readme_or_another_part_lifts_noth
     assert isinstance(world.run(hours=3), Halted)
     assert {n: len(world.writes(n)) for n in world.fleet.servers} == written
     assert config(world, "edge-1") == before
+
+
+def test_where_a_failure_is_tolerated_the_held_content_is_not_retried_either() -> None:
+    tolerant = fleet(failures=1)
+    world = good(tolerant)
+    before = config(world, "edge-1")
+    world.files.update(repository("BROKEN", tolerant))
+    outlook = world.run()
+    assert isinstance(outlook, Hold), outlook
+    assert world.memory().halt is None
+    assert world.cluster_memory("edge-1").rolled_back
+    written = len(world.writes("edge-1"))
+    world.files["README.md"] = "about"
+    assert isinstance(world.run(hours=3), Hold)
+    assert len(world.writes("edge-1")) == written
+    assert config(world, "edge-1") == before
+    world.files.update(repository("two", tolerant))
+    assert isinstance(world.run(), Done)
 
 
 def test_the_commit_that_repairs_goes_through_the_halt_and_then_everywhere() -> None:

@@ -6,10 +6,22 @@ switch for any of them.
 
 from pathlib import Path
 
-from tests.simulation.mutants import failures, gates, knowledge, steps, waves
+from tests.simulation.mutants import failures, gates, knowledge, orders, steps, waves, windows
 from tests.simulation.mutants.listing import MISSED, MUTANTS, Mutant
 
 FOUND = Path(__file__).parents[1] / "found.json"
 """The first seed that finds each, as `python -m tests.simulation mutants --keep` last wrote them down."""
 
-__all__ = ["FOUND", "MISSED", "MUTANTS", "Mutant", "failures", "gates", "knowledge", "steps", "waves"]
+__all__ = [
+    "FOUND",
+    "MISSED",
+    "MUTANTS",
+    "Mutant",
+    "failures",
+    "gates",
+    "knowledge",
+    "orders",
+    "steps",
+    "waves",
+    "windows",
+]
