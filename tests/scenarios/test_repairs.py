@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -35,5 +36,19 @@ def test_a_repair_that_waits_only_for_a_pool_to_stay_settled_is_waited_for() -> 
     world.faults.set(FaultId.NODE_DEGRADED, when="before-drain")
     assert isinstance(world.run(), Halted)
     world.clock.wait_for(600)
+    world.files["clusters/edge-1/app.yaml"] = GOOD
+    assert isinstance(world.run(), Done)
+
+
+def test_a_repair_that_waits_for_a_pool_that_somebody_else_rolls_is_waited_for() -> None:
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files={"clusters/edge-1/app.yaml": BAD})
+    world.files["clusters/edge-1/master.yaml"] = machine_config(
+        "50-master-app", "master", {"/etc/master.conf": "one\n"}
+    )
+    world.faults.set(FaultId.NODE_DEGRADED, when="before-drain")
+    assert isinstance(world.run(), Halted)
+    theirs = json.loads(machine_config("60-master-theirs", "master", None, theirs_service=UNIT))
+    world.fleet.person("edge-1").apply("machineconfigs", theirs)
+    world.clock.wait_for(60)
     world.files["clusters/edge-1/app.yaml"] = GOOD
     assert isinstance(world.run(), Done)
