@@ -83,7 +83,11 @@ def mutants(names: tuple[str, ...], patience: int, jobs: int, keep: bool) -> Non
     found = {}
     for name in names or sorted(MUTANTS):
         found[name] = outcome = bulk.first_broken(name, patience, jobs)
-        told = "not found" if outcome is None else f"after {outcome.seed + 1} seeds, {outcome.told}"
+        told = (
+            "not found"
+            if outcome is None
+            else f"after {outcome.seed - MUTANTS[name].first + 1} seeds, {outcome.told}"
+        )
         click.echo(f"{name:26} {told[:140]}")
     if keep:
         kept = {name: outcome.seed for name, outcome in found.items() if outcome is not None}

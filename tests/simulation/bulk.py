@@ -77,10 +77,12 @@ def run(
 
 def first_broken(mutant: str, patience: int, jobs: int) -> Outcome | None:
     """The first of `patience` seeds that breaks an invariant with a deliberate fault switched on; None: all hold."""
+    begin = MUTANTS[mutant].first
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=collect_rarely) as pool:
-        for first in range(0, patience, FEW * jobs):
-            batches = [range(n, n + FEW) for n in range(first, min(first + FEW * jobs, patience), FEW)]
+        for first in range(begin, begin + patience, FEW * jobs):
+            last = min(first + FEW * jobs, begin + patience)
+            batches = [range(n, n + FEW) for n in range(first, last, FEW)]
             for outcomes in pool.map(_play_mutant, [mutant] * len(batches), batches):
                 broken = next((o for o in outcomes if o.broken), None)
                 if broken is not None:

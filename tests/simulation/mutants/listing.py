@@ -15,12 +15,14 @@ class Mutant:
     name: str
     sentence: str
     on: Callable[[], AbstractContextManager[None]]
+    first: int = 0
+    """The seed from which on it is looked for."""
 
 
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(sentence: str) -> Callable[[Callable[[ExitStack], None]], None]:
+def mutant(sentence: str, *, first: int = 0) -> Callable[[Callable[[ExitStack], None]], None]:
     def listed(make: Callable[[ExitStack], None]) -> None:
         @contextmanager
         def on() -> Iterator[None]:
@@ -29,7 +31,7 @@ def mutant(sentence: str) -> Callable[[Callable[[ExitStack], None]], None]:
                 yield
 
         name = make.__name__.replace("_", "-")
-        MUTANTS[name] = Mutant(name, sentence, on)
+        MUTANTS[name] = Mutant(name, sentence, on, first)
 
     return listed
 
@@ -48,6 +50,7 @@ MISSED: dict[str, str] = {
     "edited-is-ours": "seed 2398 is the first; tests/scenarios/test_edited_by_hand.py has it",
     "repair-not-awaited": "seed 3972 is the first; tests/scenarios/test_repairs.py has it",
     "unknown-is-settled": "what a verdict needs is always read before it is judged, so nothing is lacking when it matters",
+    "window-closes-late": "needs a decision in just that minute; tests/core/test_rollout_windows.py has it",
     "unread-is-absent": "what we wrote and is not there is listed and never made again, so nothing comes of it",
 }
 """Faults that no seed has found so far, and why."""
