@@ -109,6 +109,10 @@ class Executor:
         """Whether anything has been looked at yet."""
         return self._platform_begun is not None or bool(self._live) or bool(self._read_at)
 
+    def seen(self, cluster: str) -> LiveCluster | None:
+        """A cluster as it was read last."""
+        return self._live.get(cluster)
+
     def begin(self, fleet: Fleet) -> None:
         """The first look at every cluster."""
         self._told = self._settle_reads(fleet, {}, everything=frozenset(c.name for c in fleet.clusters))

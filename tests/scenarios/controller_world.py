@@ -74,6 +74,12 @@ class Heard:
     def troubled(self, fleet: str, reason: str) -> None:
         self.troubles.append(reason)
 
+    def stepped(self, fleet: str, seconds: float) -> None:
+        pass
+
+    def moded(self, fleet: str, mode: object) -> None:
+        pass
+
     def beat(self, at: Any) -> None:
         pass
 

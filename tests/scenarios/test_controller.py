@@ -184,6 +184,51 @@ def test_a_request_that_is_not_understood_is_taken_off_and_told() -> None:
     assert "annotations" not in world.of("edge-2")["metadata"]
 
 
+def test_a_cluster_that_has_left_git_is_forgotten_with_our_marks_and_nothing_is_deleted() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    files = {path: text for path, text in three().items() if "edge-3" not in path}
+    world.push(files)
+    world.run(replica, until=lambda w: w.ready("edge-3") == "GoneFromGit")
+    world.annotate("edge-3", "forget", "{reason: it was sold, by: mei}")
+    world.run(replica, hours=0.2)
+    listed = world.kubectl("GET", ROLLOUTS)["items"]
+    assert [body["metadata"]["name"] for body in listed] == ["edge-1", "edge-2"]
+    left = world.rollout.fleet.person("edge-3").get("machineconfigs", "50-worker-app")
+    assert left is not None
+    assert "gitops-mc.io/fleet" not in left["metadata"]["labels"]
+    assert world.fleet()["status"]["history"][-1]["what"] == "forget edge-3"
+
+
+def test_a_failed_cluster_goes_back_when_somebody_asks_for_it_and_what_failed_stays_held() -> None:
+    world = failed()
+    world.annotate("edge-1", "rollback", "{reason: no repair in sight, by: mei}")
+    world.run(hours=1)
+    assert world.of("edge-1")["spec"]["rolledBack"]["by"] == "mei"
+    node = world.rollout.fleet.person("edge-1").get("nodes", "edge-1-w1")
+    assert node is not None
+    assert node["metadata"]["annotations"]["machineconfiguration.alauda.io/state"] == "Done"
+    before = len(world.rollout.writes("edge-1"))
+    for path in (f"{FLEETS}/prod/status", *(f"{ROLLOUTS}/{name}/status" for name in NAMES)):
+        world.kubectl("PATCH", path, {"status": None}, MERGE_PATCH)
+    world.run(hours=1)
+    assert len(world.rollout.writes("edge-1")) == before, "a restored backup knows what is held"
+    world.push(three(GOOD))
+    world.annotate("edge-1", "approve", "the memory was lost")
+    world.annotate("edge-2", "approve", "the memory was lost")
+    world.annotate("edge-3", "approve", "the memory was lost")
+    world.run(until=done)
+
+
+def test_what_failed_is_tried_again_when_somebody_asks_for_it() -> None:
+    world = failed()
+    world.rollout.faults.clear_all()
+    world.rollout.clock.wait_for(75)  # by then the node has tried again
+    world.annotate("edge-1", "retry", "the disk is new")
+    world.run(until=done)
+    assert all(wrote(world, name, "breaks") for name in NAMES)
+
+
 # ------------------------------------------------------------------------------------------------------- repository
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from gitops_mc.app.controller.forgetting import forgotten
 from gitops_mc.app.controller.keeping import Keeping, Page
 from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
@@ -20,6 +21,7 @@ from gitops_mc.app.controller.telling import Discretion
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import Clock
+from gitops_mc.app.telemetry_ports import FleetMode
 from gitops_mc.app.use_cases.repository import past_contents
 from gitops_mc.core.custom.conditions import State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
@@ -47,6 +49,10 @@ class Watcher(Protocol):
     def ordered(self, fleet: str, said: tuple[str, ...]) -> None: ...
 
     def troubled(self, fleet: str, reason: str) -> None: ...
+
+    def stepped(self, fleet: str, seconds: float) -> None: ...
+
+    def moded(self, fleet: str, mode: FleetMode) -> None: ...
 
 
 class Means(Protocol):
@@ -108,6 +114,7 @@ class FleetLoop:
         except GitopsMcError as error:
             self.watcher.troubled(self.title, f"the Fleet cannot be read: {error.message}")
             return True
+        begun = self.clock.now()
         try:
             self._pass(changed)
         except LeadershipLostError:
@@ -116,6 +123,7 @@ class FleetLoop:
             self.watcher.troubled(self.title, f"changed meanwhile, looking again: {error.message}")
         except GitopsMcError as error:
             self.watcher.troubled(self.title, self._discretion.redact(error.message))
+        self.watcher.stepped(self.title, (self.clock.now() - begun).total_seconds())
         return True
 
     def wake(self) -> None:
@@ -176,7 +184,9 @@ class FleetLoop:
     def _ours(self, spec: FleetSpec) -> bool:
         """Whether this installation may act. A Fleet that names none is claimed, and read again before anything else."""
         if spec.active_on == self.means.identity:
+            self.watcher.moded(self.title, FleetMode.SUSPENDED if spec.suspended else FleetMode.ACTIVE)
             return True
+        self.watcher.moded(self.title, FleetMode.ELSEWHERE)
         if not spec.active_on:
             self.objects.claim(self.means.identity)
         return False
@@ -215,6 +225,8 @@ class FleetLoop:
         self._past.keep(memory, self.poller.answers, newest)
         desk, done = self._orders(memory, newest)
         fleet = self._fleet(desired)
+        if desk.forgotten:
+            desk = self._forgotten(desk, done, fleet.policy.name)
         if not self.executor.begun:
             self.executor.begin(fleet)
         self.executor.shut = {**self._shut, **_claimed(self.objects.foreign)}
@@ -268,6 +280,15 @@ class FleetLoop:
                 done.setdefault(name, {})[asked.annotation] = asked.value
         self._impatient, self._overriding = desk.impatient, dict(desk.overriding)
         return desk, done
+
+    def _forgotten(self, desk: Desk, done: dict[str, dict[str, str]], fleet: str) -> Desk:
+        assert self.executor is not None
+        desk = forgotten(desk, self.objects, self.executor, fleet)
+        for cluster in desk.forgotten:
+            done.pop(cluster, None)  # it went with the object; or stays, to be tried again
+            if cluster not in desk.undone:
+                self._keeping.forget(cluster)
+        return desk
 
     def _acts(self, spec: FleetSpec, desk: Desk) -> Acts:
         ordered = desk.fleet_spec

@@ -74,6 +74,11 @@ class Keeping:
         self._kept = {name: m for name, m in self._kept.items() if name in page.memory.clusters}
         return failed
 
+    def forget(self, cluster: str) -> None:
+        """Its object is gone, and is made anew where the cluster is met again."""
+        self._kept.pop(cluster, None)
+        self._at.pop(cluster, None)
+
     def _keep_fleet(self, page: Page) -> None:
         urgent = self._fleet is None or _settled(self._fleet) != _settled(page.memory)
         pressing = bool(page.moving) or "" in page.done or "" in page.specs

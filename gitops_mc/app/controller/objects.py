@@ -7,6 +7,7 @@ decided on, so one that was decided on an older state is refused: that is how a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
@@ -21,6 +22,7 @@ from gitops_mc.core.model import (
     annotations_of,
     name_of,
     resource_version,
+    uid_of,
 )
 
 FLEET: Final = RESOURCES[FLEET_KIND]
@@ -88,6 +90,22 @@ class FleetObjects:
     def keep_fleet(self, wanted: Wanted) -> None:
         """Write what differs. Raises StaleError when it has changed meanwhile, and what the API raises."""
         self.fleet = self._kept(FLEET, self.fleet, wanted)
+
+    def drop(self, cluster: str) -> None:
+        """Delete the object of a cluster, as it was read last. One that is gone is no error; raises StaleError and the like."""
+        body = self.rollouts.get(cluster)
+        if body is None:
+            return
+        with suppress(NotFoundError):
+            self.api.delete(
+                GLOBAL_CLUSTER,
+                ROLLOUT,
+                cluster,
+                uid=uid_of(body),
+                version=resource_version(body),
+                namespace=self.namespace,
+            )
+        del self.rollouts[cluster]
 
     def keep_rollout(self, cluster: str, wanted: Wanted) -> None:
         """The same for a cluster, whose object is made where there is none."""

@@ -37,6 +37,10 @@ class Desk:
     """Clusters (`""`: all) whose windows do not count, with who says so and why."""
     said: tuple[str, ...] = ()
     sync: bool = False
+    forgotten: Mapping[str, By] = field(default_factory=dict)
+    """Clusters that are to be forgotten, and who says so."""
+    undone: frozenset[str] = frozenset()
+    """Clusters whose request stays, to be tried again."""
 
 
 def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
@@ -80,6 +84,10 @@ def _act(desk: Desk, cluster: str, asked: Request, by: By) -> ActResult:
             return _excuse(memory, cluster, asked, by)
         case Verb.UNEXCUSE:
             return acts.unexcuse(memory, cluster, asked.members["node"], by)
+        case Verb.RETRY:
+            return acts.retry(memory, cluster, by)
+        case Verb.ROLLBACK:
+            return acts.rollback(memory, cluster, by) if cluster else acts.rollback_all(memory, by)
         case Verb.ACCEPT:
             return acts.accept(memory, asked.members["id"], cluster, by)
         case _:
@@ -191,6 +199,10 @@ def _override(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
     return _noted(after, f"override-window {cluster}".strip(), by, f"windows do not count for {where}")
 
 
+def _forget(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+    return replace(desk, forgotten={**desk.forgotten, cluster: by})
+
+
 _STANDING: Final[Mapping[Verb, Callable[[Desk, str, Request, By], Desk]]] = {
     Verb.APPROVE: _approve,
     Verb.HOLD: _hold,
@@ -202,6 +214,7 @@ _STANDING: Final[Mapping[Verb, Callable[[Desk, str, Request, By], Desk]]] = {
     Verb.SYNC: _sync,
     Verb.NOW: _now,
     Verb.OVERRIDE_WINDOW: _override,
+    Verb.FORGET: _forget,
 }
 
 

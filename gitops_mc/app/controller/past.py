@@ -31,7 +31,7 @@ class Past:
         if polls != self._polls:
             self._polls, self._missed = polls, set()
         used = {(name, content) for name, content in newest.items()}
-        used |= {(name, c) for name, m in memory.clusters.items() for c in (m.started, m.passed) if c}
+        used |= {(name, c) for name, m in memory.clusters.items() for c, _ in m.stands_at}
         self._known = {key: found for key, found in self._known.items() if key in used}
 
     def get(self, cluster: str, commit: Commit, content: Content) -> DesiredCluster | None:
@@ -49,5 +49,5 @@ class Past:
 
 def commits_in_use(memory: FleetMemory) -> frozenset[Commit]:
     """Commits that the contents of clusters were seen at: the source is to keep them."""
-    found = {c for m in memory.clusters.values() for c in (m.started_commit, m.passed_commit)}
+    found = {commit for m in memory.clusters.values() for _, commit in m.stands_at}
     return frozenset(found - {NO_COMMIT})

@@ -23,6 +23,7 @@ LONGEST_WORDS: Final = 400
 
 _CLUSTER_SPEC: Final = {
     "failure": "held",
+    "rollback": "rolledBack",
     "approved": "approved",
     "skipped": "skipped",
     "excused": "excused",

@@ -1,0 +1,52 @@
+"""Forgetting clusters: our marks go first, then the object that remembers, then the memory. Nothing is ever deleted from a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gitops_mc.app.act import take_marks_off
+from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.orders import Desk
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.observe import ClusterReader, Interest
+from gitops_mc.core.model import count, named
+from gitops_mc.core.rollout.acts import Changed, Unchanged, forget
+from gitops_mc.core.rollout.forgetting import left_paused, unmarking
+
+
+def forgotten(desk: Desk, objects: FleetObjects, executor: Executor, fleet: str) -> Desk:
+    """The desk without the clusters that are to be forgotten. One whose marks could not be taken off stays, and is tried
+    again with the next pass; one that does not answer is forgotten all the same, for it may be gone for good. Raises what the
+    API raises for the object.
+    """
+    for cluster, by in desk.forgotten.items():
+        told = _unmarked(desk, executor, cluster, fleet)
+        if told is None:
+            desk = replace(desk, undone=desk.undone | {cluster})
+            continue
+        match forget(desk.memory, cluster, by):
+            case Changed(memory, said):
+                objects.drop(cluster)
+                desk = replace(desk, memory=memory, said=(*desk.said, *told, *said))
+            case Unchanged(reason, _):
+                desk = replace(desk, said=(*desk.said, f"forget: {reason}"))
+    return desk
+
+
+def _unmarked(desk: Desk, executor: Executor, cluster: str, fleet: str) -> tuple[str, ...] | None:
+    """What was done, in sentences; None where it has to be tried again."""
+    live = executor.seen(cluster)
+    if live is None:  # its folder has left Git, so it is not read any more
+        live = ClusterReader(executor.api, cluster, executor.clock).read(None, Interest())
+    if live.dark is not None:
+        return (f"{cluster} does not answer: our marks stay on what we wrote there",)
+    move = unmarking(desk.memory, cluster, live, fleet)
+    told: list[str] = []
+    if move is not None:
+        outcome = take_marks_off(executor.api, move)
+        if outcome.trouble:
+            return None
+        told.append(f"our marks are taken off {count(len(outcome.written), 'object')} of {cluster}")
+    if paused := left_paused(live):
+        told.append(f"{named('pool', paused)} of {cluster} stand paused by a step of ours: unpause by hand")
+    return tuple(told)
