@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, get_args
 
 from gitops_mc.core.render.happening import Happening, Weight
 
@@ -206,9 +206,12 @@ class Happened:
 LogEvent: TypeAlias = Fact | Happened
 
 
+_NAMES = {fact: re.sub(r"(?<!^)([A-Z])", r"_\1", fact.__name__).lower() for fact in get_args(Fact)}
+
+
 def event_name(fact: type[Fact]) -> str:
     """`WriteAccepted` is `write_accepted` in the log."""
-    return re.sub(r"(?<!^)([A-Z])", r"_\1", fact.__name__).lower()
+    return _NAMES[fact]
 
 
 HAPPENING_FIELDS = ("fleet", "cluster", "wave", "step", "revision", "reason")

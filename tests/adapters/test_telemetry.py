@@ -372,9 +372,9 @@ def test_pass_after_pass_nothing_grows(observed: Observed) -> None:
     finally:
         tracemalloc.stop()
     grown = [after - before for before, after in itertools.pairwise(found)]
-    assert min(grown) < 100, (
-        grown
-    )  # what grows with passes does so in every round; what else the process does, does not
+    assert min(grown) < 1000, (
+        f"{grown}: what grows with 100 passes does so in every round; the rest of the process may not"
+    )
 
 
 def test_a_beat_reaches_the_pulse(observed: Observed) -> None:
