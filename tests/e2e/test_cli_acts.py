@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -127,3 +128,32 @@ def test_the_help_of_accept_tells_both_kinds_of_findings(capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert "rendered config" in out
     assert "drift:KIND/NAME" in out
+
+
+def test_a_retry_leaves_the_halt_and_is_done_once(folder: Path) -> None:
+    code, out, _ = done("retry", "edge-1")
+    assert (code, "tries content bbbbbbbbbbbb once more" in out, "the halt stays" in out) == (0, True, True)
+    after = memory(folder)
+    assert after.halt is not None
+    assert after.cluster("edge-1").retrying
+    assert done("retry", "edge-1")[0] == 1
+
+
+def test_a_rollback_says_where_to_or_why_not(folder: Path) -> None:
+    code, _, err = done("rollback", "edge-1")
+    assert (code, "it has never passed another content" in err) == (1, True)
+    assert done("rollback")[0] == 2
+    passed = replace(HELD.cluster("edge-1"), passed=Content("a" * 64))
+    with FileMemory(folder / STATE) as store:
+        store.save(to_json(HELD.with_cluster("edge-1", passed)))
+    code, out, _ = done("rollback", "--all", "--reason", "no time to mend it")
+    assert (code, "edge-1 goes back to content aaaaaaaaaaaa" in out) == (0, True)
+    assert memory(folder).cluster("edge-1").rollback is not None
+    assert memory(folder).acts[-1].why == "no time to mend it"
+
+
+def test_what_is_forgotten_without_a_connection_is_gone_from_the_state_file_alone(folder: Path) -> None:
+    code, out, _ = done("forget", "edge-1")
+    assert (code, "edge-1 is forgotten" in out, "the halt stays" in out) == (0, True, True)
+    assert memory(folder).clusters == {}
+    assert done("forget", "edge-1")[0] == 1

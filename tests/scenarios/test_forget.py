@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from gitops_mc.app.act import take_marks_off
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.observe import ClusterReader, Interest
+from gitops_mc.app.use_cases.forgetting import unmark as take_off
+from gitops_mc.app.use_cases.planning import Session
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.forgetting import left_paused, unmarking
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.memory import FleetMemory, to_json
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
+from gitops_mc.sandbox.faults import FaultId
+from gitops_mc.sandbox.virtual import VirtualWorkers
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, policy
 
 FLEET_LABEL, APPLIED = "gitops-mc.io/fleet", "gitops-mc.io/applied"
@@ -127,3 +134,36 @@ def test_a_cluster_built_anew_under_its_old_name_gets_everything_once_it_is_forg
         forget(fresh, f"edge-{n}")
     assert isinstance(fresh.run(), Done)
     assert marked(fresh, "edge-1") == ["50-worker-app", "cluster"]
+
+
+def test_a_cluster_that_does_not_answer_is_not_forgotten_by_halves() -> None:
+    world = passed()
+    api = ClusterApi(world.fleet.transport(world.clock), world.clock, jitter=random.Random(0).random)
+    session = Session(api, world.clock, VirtualWorkers(world.clock), world.executor())
+    gone = world.faults.set(FaultId.GATEWAY_GONE, cluster="edge-2")
+    with pytest.raises(GitopsMcError, match="edge-2 cannot be read"):
+        take_off(session, world.memory(), "edge-2", "test")
+    world.faults.clear(gone)
+    assert take_off(session, world.memory(), "edge-2", "test") == (
+        "our marks are taken off 2 objects of edge-2",
+    )
+    assert marked(world, "edge-2") == []
+
+
+def test_a_pool_that_a_step_of_ours_keeps_paused_is_named_and_stays_paused() -> None:
+    world = passed()
+    for name in ("app", "more"):
+        world.files[f"clusters/edge-1/{name}.yaml"] = machine_config(
+            f"50-worker-{name}", files={"/etc/x": name}
+        )
+    world.run(until=lambda _: _paused(world))
+    api = ClusterApi(world.fleet.transport(world.clock), world.clock, jitter=random.Random(0).random)
+    session = Session(api, world.clock, VirtualWorkers(world.clock), world.executor())
+    told = take_off(session, world.memory(), "edge-1", "test")
+    assert any("pool worker of edge-1 stand paused by a step of ours" in sentence for sentence in told)
+    assert _paused(world)
+
+
+def _paused(world: RolloutWorld) -> bool:
+    pool = world.fleet.person("edge-1").get("machineconfigpools", "worker")
+    return pool is not None and bool(pool["spec"].get("paused"))

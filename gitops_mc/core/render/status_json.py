@@ -11,7 +11,7 @@ from gitops_mc.core.model import JsonObject, Known, Unknown
 from gitops_mc.core.render.progress import state_of
 from gitops_mc.core.rollout.acts import findings
 from gitops_mc.core.rollout.driver import Driver
-from gitops_mc.core.rollout.memory import Act, ClusterMemory, Failure, FleetMemory, StepIntent
+from gitops_mc.core.rollout.memory import Act, ClusterMemory, Failure, FleetMemory, Rollback, StepIntent
 from gitops_mc.core.rollout.moves import (
     ClusterView,
     Decision,
@@ -124,6 +124,8 @@ def _cluster(
         "begun": m.begun,
         "step": None if m.step is None else _step(m.step),
         "failure": None if m.failure is None else _failure(m.failure),
+        "rollback": None if m.rollback is None else _rollback(m.rollback),
+        "retrying": m.retrying,
         "gates": None if view is None else [_gate(g) for g in view.gates],
         "skipped": m.skipped,
         "approved": m.approved,
@@ -159,6 +161,15 @@ def _failure(failure: Failure) -> JsonObject:
     }
 
 
+def _rollback(rollback: Rollback) -> JsonObject:
+    return {
+        "to": {"content": rollback.to, "commit": rollback.to_commit or None},
+        "held": _failure(rollback.failed) | {"commit": rollback.failed_commit or None},
+        "at": _at(rollback.at),
+        "by": rollback.by or None,
+    }
+
+
 def _gate(gate: GateView) -> JsonObject:
     return {
         "gate": gate.subject,
@@ -172,7 +183,7 @@ def _remembered_standing(m: ClusterMemory) -> str:
     """Where a cluster stood when it was last looked at, in the words of the rollout."""
     if m.skipped is not None:
         return "skipped"
-    if m.failure is not None:
+    if m.failure is not None or (m.rolled_back and m.out):
         return "failed"
     if m.out:
         return "passed"

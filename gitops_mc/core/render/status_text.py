@@ -86,7 +86,8 @@ def _cluster_lines(c: JsonObject, now: datetime) -> Iterator[Line]:
     yield from (Line(f"      {text}", tone) for text, tone in _remarks(c, now))
 
 
-def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
+def _of_failure(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
+    """What is held, and why."""
     if failure := c["failure"]:
         repair = "" if c["window"] is None else f"; newer content: {c['window']['told']}"
         yield f"held since {_ago(failure['at'], now)}: {failure['reason']}{repair}", Tone.BAD
@@ -94,6 +95,16 @@ def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
             f"gitops-mc release {c['cluster']}, or newer content that changes {', '.join(s.replace(':', ' ', 1) for s in failure['subjects'])}",
             Tone.PLAIN,
         )
+    if (back := c["rollback"]) and not c["failure"]:
+        yield f"rolled back from {_content(back['held'])}, held: {back['held']['reason']}", Tone.BAD
+        subjects = ", ".join(s.replace(":", " ", 1) for s in back["held"]["subjects"])
+        yield f"gitops-mc retry {c['cluster']}, or newer content that changes {subjects}", Tone.PLAIN
+    if c["retrying"]:
+        yield "tries once more what failed, through the halt", Tone.WARN
+
+
+def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
+    yield from _of_failure(c, now)
     if step := c["step"]:
         yield f"at {title_of(step['step'])} since {_ago(step['since'], now)}", Tone.WARN
     for gate in c["gates"] or ():

@@ -14,6 +14,7 @@ _COMMANDS = {
     Standing.FAILED: (
         "gitops-mc apply  # after a commit that corrects it",
         "gitops-mc release {0}  # to try the same content again",
+        "gitops-mc rollback {0}  # to go back to what it passed",
         "gitops-mc skip {0}  # to go on without this cluster",
     ),
     Standing.BLOCKED: ("gitops-mc skip {0}",),
