@@ -34,10 +34,10 @@ class Advertised:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A fetch of one commit that the server does not give out."""
+    """A fetch of commits that the server does not give out."""
 
     gone: bool
-    """It has no such commit; otherwise it has a rule against asking for it."""
+    """It has not got one of them; otherwise it has a rule against asking for them."""
 
 
 _GONE: Final = re.compile(r"not our ref", re.IGNORECASE)
@@ -84,13 +84,13 @@ class GitClient:
 
     def fetch(self, name: str, into: str, depth: int) -> None:
         """The newest `depth` commits behind a name, and all that is in them."""
-        done = self._fetch(name, into, depth)
+        done = self._fetch({name: into}, depth)
         if done.status != 0:
             raise self._failed(done)
 
-    def fetch_commit(self, commit: str, into: str) -> Refused | None:
-        """One commit by its id."""
-        done = self._fetch(commit, into, 1)
+    def fetch_commits(self, into: Mapping[str, str]) -> Refused | None:
+        """Commits by their ids, each into a reference: all of them, or none."""
+        done = self._fetch(into, 1)
         if done.status == 0:
             return None
         words = own_words(self.address.url, done.errors)
@@ -100,15 +100,15 @@ class GitClient:
             return Refused(gone=False)
         raise self._failed(done)
 
-    def _fetch(self, name: str, into: str, depth: int) -> Done:
+    def _fetch(self, into: Mapping[str, str], depth: int) -> Done:
         if self.shallow:
-            done = self._run_fetch(f"--depth={depth}", name, into)
+            done = self._run_fetch(f"--depth={depth}", into)
             if done.status == 0 or not _NO_SHALLOW.search(own_words(self.address.url, done.errors)):
                 return done
             self.shallow = False
-        return self._run_fetch("--no-tags", name, into)
+        return self._run_fetch("--no-tags", into)
 
-    def _run_fetch(self, how: str, name: str, into: str) -> Done:
+    def _run_fetch(self, how: str, into: Mapping[str, str]) -> Done:
         quiet = (
             "--quiet",
             "--no-tags",
@@ -116,7 +116,14 @@ class GitClient:
             "--no-recurse-submodules",
             "--no-auto-maintenance",
         )
-        command = ("fetch", *quiet, how, "--", self.address.url, f"+{name}:{into}")
+        command = (
+            "fetch",
+            *quiet,
+            how,
+            "--",
+            self.address.url,
+            *(f"+{name}:{ref}" for name, ref in into.items()),
+        )
         return self._here(*command, bounds=replace(self.bounds, file=self.fetched))
 
     def descends(self, commit: str, ancestor: str) -> bool:

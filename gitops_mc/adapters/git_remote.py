@@ -69,7 +69,7 @@ class RemoteSource:
         """Whether what is kept has to be looked through before it is built upon: after a start, and after a failure."""
         self._proven: tuple[str, str, str] = ("", "", "")
         """The last commit whose signature was checked, the digest of the keys, and who signed it."""
-        self._gone: dict[str, str] = {}
+        self._gone: dict[Commit, str] = {}
         """Wanted commits that could not be had, and where the server stood then."""
 
     def standing(self) -> Commit | None:
@@ -180,27 +180,26 @@ class RemoteSource:
                 return
 
     def _bring_wanted(self, git: GitClient, found: Standing, wanted: frozenset[Commit]) -> frozenset[Commit]:
-        """Fetch the wanted commits that are not here; those that cannot be had are returned."""
-        gone = set()
-        for commit in sorted(wanted):
-            if self._store.has(commit):
-                continue
-            if self._gone.get(commit) != found.target and not self._fetched(git, found, commit):
-                self._gone[commit] = found.target
-            if self._store.has(commit):
-                self._gone.pop(commit, None)
-            else:
-                gone.add(commit)
-        self._gone = {commit: stood for commit, stood in self._gone.items() if commit in wanted}
+        """Fetch the wanted commits that are not here; those that cannot be had are returned. Where the server stands as it did when
+        one was gone, it is not asked for that one again.
+        """
+        absent = [commit for commit in sorted(wanted) if not self._store.has(commit)]
+        missing = [commit for commit in absent if self._gone.get(commit) != found.target]
+        if missing and git.fetch_commits({commit: wanted_name(commit) for commit in missing}) is not None:
+            for commit in missing:
+                self._bring_one(git, found, commit)
+        gone = frozenset(commit for commit in absent if not self._store.has(commit))
+        self._gone = dict.fromkeys(gone, found.target)
         self._store.pin(wanted)
-        return frozenset(gone)
+        return gone
 
-    def _fetched(self, git: GitClient, found: Standing, commit: str) -> bool:
+    def _bring_one(self, git: GitClient, found: Standing, commit: str) -> None:
         """One commit by its id or, from a server that gives out none by its id, with the whole history."""
-        refused = git.fetch_commit(commit, wanted_name(commit))
+        if self._store.has(commit):
+            return
+        refused = git.fetch_commits({commit: wanted_name(commit)})
         if refused is not None and not refused.gone:
             git.fetch(found.name, INCOMING, EVERYTHING)
-        return self._store.has(commit)
 
     def _signer(self, commit: str, trust: Trust | None, held: Private, bounds: Bounds) -> Signed | Unproven:
         if trust is None:

@@ -315,6 +315,25 @@ def test_a_wanted_commit_that_is_gone_is_named_and_asked_for_once(
         followed.tree(lost)
 
 
+def test_many_wanted_commits_are_brought_at_once_and_one_that_is_gone_keeps_no_other_back(
+    fleet: Origin, server: GitServer, tmp_path: Path
+) -> None:
+    base = fleet.commit("base")
+    lost = fleet.commit("lost")
+    fleet.rewrite(base)
+    fleet.forget()
+    stood = [fleet.commit(str(number)) for number in range(6)]
+    for number in range(10):
+        fleet.commit(f"{number} more")
+    followed = source(server, tmp_path / "cache")
+    assert polled(followed, *stood).gone == frozenset()
+    assert server.fetches() <= 3  # one for the branch, and one for all of them, in a round or two
+    other = source(server, tmp_path / "other")
+    assert polled(other, *stood, lost).gone == {lost}
+    for number, commit in enumerate(stood):
+        assert texts(followed.tree(commit)) == texts(other.tree(commit)) == {"a": str(number)}
+
+
 def test_a_wanted_commit_stays_readable_when_the_server_has_lost_it(fleet: Origin, tmp_path: Path) -> None:
     base = fleet.commit("base")
     stood = fleet.commit("stood at")
