@@ -78,10 +78,12 @@ def test_only_the_given_key_is_offered_whatever_an_agent_holds(
     socket = tmp_path / "a"
     with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as agent:
         try:
-            while not socket.exists():
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+            while (
+                subprocess.run(["ssh-add", "-l"], capture_output=True, check=False).returncode == 2
+            ):  # no agent yet
                 assert agent.poll() is None
                 time.sleep(0.01)
-            monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
             subprocess.run(["ssh-add", "-q", "-"], input=OTHER_PRIVATE, check=True)
             polled(source(server, tmp_path / "cache"))
         finally:
