@@ -80,6 +80,10 @@ class Workers(Protocol):
         """Keys of the jobs that have not been returned yet."""
         ...
 
+    def close(self, *, within: float = 0.0) -> frozenset[str]:
+        """Start nothing more, and wait at most so many seconds for what runs; the keys of what still does."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:

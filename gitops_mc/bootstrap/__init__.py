@@ -97,7 +97,7 @@ def session(
     Once `stop` is set nothing waits any more and no write is sent. With a sandbox time is the sandbox's.
     """
     stop = stop or threading.Event()
-    clock = _clock(access, stop)
+    clock = clock_of(access, stop)
     transport = _transport(access, clusters)
     workers = ThreadWorkers(_CALLS_AT_ONCE)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
@@ -123,7 +123,7 @@ def _transport(access: Access, clusters: tuple[str, ...]) -> GatewayTransport | 
             assert_never(access)
 
 
-def _clock(access: Access, stop: threading.Event) -> Clock:
+def clock_of(access: Access, stop: threading.Event) -> Clock:
     """The machine's time, or that of a sandbox."""
     url = access.url if isinstance(access, GatewayAccess) else first_server(access.path)
     return sandbox_clock(url, stop) or SystemClock(stop)

@@ -6,34 +6,39 @@ import os
 import random
 import tempfile
 import threading
+import time
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, NoReturn, TypeAlias
+from typing import Final, NoReturn, TextIO, TypeAlias
 
+from gitops_mc import __version__
 from gitops_mc.adapters.git_access import Access as GitAccess
 from gitops_mc.adapters.git_access import Trust, credentials_of
 from gitops_mc.adapters.git_address import Unprotected
 from gitops_mc.adapters.git_remote import RemoteSource
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, ServerTransport
 from gitops_mc.adapters.private_files import PrivateFiles
-from gitops_mc.adapters.system import ThreadWorkers
+from gitops_mc.adapters.system import SystemClock, ThreadWorkers
+from gitops_mc.adapters.telemetry_log import take_over
 from gitops_mc.app.api import RESOURCES, ClusterApi, Patience
-from gitops_mc.app.controller.fleet_loop import FleetLoop, Watcher
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership
-from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.running import Attendant, Controller
+from gitops_mc.app.controller.fleet_loop import FleetLoop
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError
+from gitops_mc.app.controller.objects import FLEET, FleetObjects
+from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
+from gitops_mc.app.log_events import ControllerStarted, ControllerStopped
 from gitops_mc.app.ports import Clock, Request, Response, Transport
-from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess
-from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, Ref
-from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
-from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
+from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
+from gitops_mc.bootstrap.observing import Observing
+from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, Ref, fleet_spec
+from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, UsageError
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, name_of
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _CALLS_AT_ONCE: Final = 32
@@ -41,6 +46,10 @@ _INSTALLATION: Final = "gitops-mc-installation"
 _INSTALLATION_NAMESPACE: Final = "cpaas-system"
 """Not mirrored to a standby (ACP docs, "Global cluster disaster recovery"), so each side has an identity of its own."""
 EXIT_LOST: Final = 1
+HOOKS_READ_EVERY: Final = 60.0
+"""Seconds."""
+_CLOSING: Final = 5.0
+"""Seconds that probes, webhook and Events have to end in."""
 _QUICK: Final = Patience(timeout=10.0, attempts=2, total=15.0)
 """For our own objects and the lease: what does not answer is asked again on the next pass."""
 
@@ -65,6 +74,9 @@ class Options:
     cache: Path
     """A folder of this process alone; what is fetched of repositories stands there."""
     lease: str = "gitops-mc"
+    probes: tuple[str, int] | None = None
+    """Address and port of /healthz, /readyz and /metrics."""
+    webhook: tuple[str, int] | None = None
     unprotected: frozenset[Unprotected] = frozenset()
 
 
@@ -249,31 +261,126 @@ def _end_at_once() -> NoReturn:
     os._exit(EXIT_LOST)
 
 
+class Hooks:
+    """Secrets of webhooks, read again now and then: the server of the webhook only looks."""
+
+    def __init__(self, data: Data, api: ClusterApi) -> None:
+        self._data = data
+        self._api = api
+        self._known: dict[str, tuple[bytes, ...]] = {}
+        self._read_at = float("-inf")
+
+    def of(self, fleet: str) -> tuple[bytes, ...]:
+        """The good secrets of a Fleet; none where it has no webhook."""
+        return self._known.get(fleet, ())
+
+    def refresh(self, _names: frozenset[str]) -> None:
+        """Look again, where the last look is HOOKS_READ_EVERY old. What cannot be read stays as it was."""
+        now = time.monotonic()
+        if now - self._read_at < HOOKS_READ_EVERY:
+            return
+        self._read_at = now
+        with suppress(GitopsMcError):
+            fleets = self._api.list(GLOBAL_CLUSTER, FLEET, namespace=self._data.namespace)
+            self._known = {name_of(body): self._of(body) for body in fleets}
+
+    def _of(self, body: JsonObject) -> tuple[bytes, ...]:
+        name = name_of(body)
+        try:
+            ref = fleet_spec(body).webhook
+            found = self._data.secret(ref) if ref is not None else {}
+        except GitopsMcError:
+            return self._known.get(name, ())
+        return tuple(found[key] for key in ("secret", "next") if found.get(key))
+
+
 @contextmanager
 def controller(
-    options: Options, clock: Clock, watcher: Watcher, attendant: Attendant, stop: threading.Event
+    options: Options, clock: Clock, observing: Observing, stop: threading.Event
 ) -> Iterator[Controller]:
-    """The controller, connected, until the end of the `with`. Raises GitopsMcError for what cannot be right."""
-    home = home_transport(options.home)
+    """The controller, connected, until the end of the `with`. Raises GitopsMcError for what cannot be right.
+
+    Once `stop` is set no write is sent any more.
+    """
+    home = observing.measured(home_transport(options.home))
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
     unguarded = ClusterApi(home, clock, jitter=jitter, patience=_QUICK)
-    leadership = Leadership(unguarded, clock, options.namespace, options.lease, options.identity)
+    machine = SystemClock(stop)
+    lease_api = ClusterApi(home, machine, jitter=jitter, patience=_QUICK)
+    leadership = Leadership(lease_api, machine, options.namespace, options.lease, options.identity)
 
     def guard(inner: Transport) -> Transport:
         return LeaderOnly(inner, lambda: leadership.may_write() and not stop.is_set(), ended)
 
     def ended() -> None:
         if not stop.is_set():
+            observing.telemetry.lost("a write was about to be sent without the lease")
             _end_at_once()
 
     own = ClusterApi(guard(home), clock, jitter=jitter, patience=_QUICK)
     identity = installation_identity(unguarded)
+    data = Data(unguarded, options.namespace)
+    hooks = Hooks(data, unguarded)
     with tempfile.TemporaryDirectory(prefix="gitops-mc-") as folder:
 
         def open_loop(name: str) -> FleetLoop:
             files = PrivateFiles(Path(folder) / name)
-            data = Data(unguarded, options.namespace)
-            means = ProcessMeans(options, identity, home, guard, clock, data, files)
-            return FleetLoop(FleetObjects(own, options.namespace, name), means, clock, watcher)
+            measured = observing.measured(home_transport(options.home), name)
+            means = ProcessMeans(options, identity, measured, guard, clock, data, files)
+            objects = FleetObjects(own, options.namespace, name)
+            return FleetLoop(objects, means, clock, observing.telemetry)
 
-        yield Controller(own, clock, options.namespace, leadership, open_loop, attendant)
+        made = Controller(
+            own,
+            clock,
+            options.namespace,
+            leadership,
+            open_loop,
+            observing.telemetry,
+            unguarded,
+            hooks.refresh,
+        )
+        observing.attach(made, lambda text: _redacted(made, text))
+        if options.probes is not None:
+            observing.serve_probes(*options.probes)
+        if options.webhook is not None:
+            observing.serve_webhook(*options.webhook, hooks.of, made.wake)
+        try:
+            yield made
+        finally:
+            stop.set()
+            for loop in made.loops.values():
+                loop.close()
+            observing.close(_CLOSING)
+
+
+def _redacted(made: Controller, text: str) -> str:
+    for loop in tuple(made.loops.values()):
+        text = loop.redact(text)
+    return text
+
+
+def run_controller(options: Options, stream: TextIO, stop: threading.Event) -> None:
+    """Until `stop` is set. Raises GitopsMcError for what cannot be right; where the lease is lost the process ends at once."""
+    clock = _clock_of(options.home, stop)
+    observing = Observing(stream, clock, options.namespace, options.identity)
+    begun = time.monotonic()
+    take_over(observing.log)
+    with controller(options, clock, observing, stop) as made:
+        observing.log.tell(ControllerStarted(version=__version__, identity=options.identity))
+        try:
+            made.run(stop.is_set)
+        except LeadershipLostError as error:
+            observing.telemetry.lost(error.message)
+            _end_at_once()
+    seconds = round(time.monotonic() - begun, 1)
+    observing.log.tell(ControllerStopped(reason="the end was asked for", seconds=seconds))
+
+
+def _clock_of(home: Home, stop: threading.Event) -> Clock:
+    """The machine's time, or that of a sandbox."""
+    match home:
+        case InCluster():
+            return SystemClock(stop)
+        case GatewayAccess() | KubeconfigAccess():
+            return clock_of(home, stop)

@@ -7,7 +7,20 @@ from collections.abc import Sequence
 import click
 
 from gitops_mc import __version__
-from gitops_mc.cli import acts, apply, demo, diff, doctor, plan, render, sandbox, status, validate, why
+from gitops_mc.cli import (
+    acts,
+    apply,
+    controller,
+    demo,
+    diff,
+    doctor,
+    plan,
+    render,
+    sandbox,
+    status,
+    validate,
+    why,
+)
 from gitops_mc.cli.errors import told
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -28,6 +41,7 @@ COMMANDS: tuple[click.Command, ...] = (
     acts.accept,
     acts.forget,
     doctor.command,
+    controller.command,
     sandbox.command,
     demo.command,
 )

@@ -202,7 +202,7 @@ class ControllerWorld:
             return FleetLoop(FleetObjects(api, NAMESPACE, name), means, self.machine, heard)
 
         tempo = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
-        controller = Controller(api, self.machine, NAMESPACE, leadership, open_loop, heard, tempo)
+        controller = Controller(api, self.machine, NAMESPACE, leadership, open_loop, heard, lease_api, _no_upkeep, tempo)
         return Replica(controller, heard)
 
     def run(
@@ -229,6 +229,10 @@ class ControllerWorld:
 
     def outlook(self) -> str:
         return str((self.fleet().get("status") or {}).get("outlook", ""))
+
+
+def _no_upkeep(_names: frozenset[str]) -> None:
+    """There are no webhooks in this world."""
 
 
 def _end() -> None:

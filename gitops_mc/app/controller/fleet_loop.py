@@ -126,6 +126,17 @@ class FleetLoop:
         self.watcher.stepped(self.title, (self.clock.now() - begun).total_seconds())
         return True
 
+    def redact(self, text: str) -> str:
+        """The text without what is sensitive in this fleet. Any thread."""
+        return self._discretion.redact(text)
+
+    def close(self) -> None:
+        """Its threads are wanted no more."""
+        if self.poller is not None:
+            self.poller.workers.close()
+        if self.executor is not None:
+            self.executor.workers.close()
+
     def wake(self) -> None:
         """Ask the repository soon."""
         if self.poller is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -12,8 +13,9 @@ from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import Leadership, LeadershipLostError
 from gitops_mc.app.controller.objects import FLEET
 from gitops_mc.app.ports import Clock
+from gitops_mc.core.custom.requests import PREFIX, Verb
 from gitops_mc.core.errors import GitopsMcError
-from gitops_mc.core.model import GLOBAL_CLUSTER, name_of
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, name_of, resource_version
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,16 @@ class Controller:
     open_loop: Callable[[str], FleetLoop]
     """Makes the loop of a Fleet, by name."""
     attendant: Attendant
+    outside: ClusterApi
+    """Without the guard of the lease: for what a process on standby may do, too."""
+    upkeep: Callable[[frozenset[str]], None]
+    """Called after each list with the Fleets' names, leading or not. Raises nothing."""
     tempo: Tempo = field(default_factory=Tempo)
     loops: dict[str, FleetLoop] = field(default_factory=dict)
     _due: dict[str, datetime] = field(default_factory=dict)
     _listed: datetime | None = None
+    _knocks: set[str] = field(default_factory=set)
+    """Fleets that somebody has pushed to while another process led."""
 
     def run(self, stopping: Callable[[], bool]) -> None:
         """Until `stopping` says so; then the lease is given up. Raises LeadershipLostError: the process is to end at once."""
@@ -75,9 +83,11 @@ class Controller:
         self.attendant.led(self.leadership)
         self._list()
         if not self.leadership.leads:
+            self._knock()
             return
         for name in sorted(self.loops):
-            if self.clock.now() >= self._due.get(name, self.clock.now()):
+            due = self._due.get(name)
+            if due is None or self.clock.now() >= due:
                 self._step(name, self.loops[name])
                 self.leadership.tick()
 
@@ -86,6 +96,9 @@ class Controller:
         loop = self.loops.get(fleet)
         if loop is None:
             return False
+        if not self.leadership.leads:
+            self._knocks.add(fleet)
+            return True
         loop.wake()
         self._due.pop(fleet, None)
         return True
@@ -102,9 +115,24 @@ class Controller:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one fleet's loop must not stop the others
             self.attendant.failed(name, error)
+            loop.close()
             self.loops[name] = self.open_loop(name)
             pause = self.tempo.after_a_bug
         self._due[name] = begun + pause
+
+    def _knock(self) -> None:
+        """Tell the leader, by the request that people make, too. One that does not get through is made up for by the next poll."""
+        while self._knocks:
+            fleet = self._knocks.pop()
+            with suppress(GitopsMcError):
+                body = self.outside.get(GLOBAL_CLUSTER, FLEET, fleet, namespace=self.namespace)
+                notes = {**annotations_of(body), f"{PREFIX}{Verb.SYNC.value}": "{by: webhook}"}
+                version = {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(body)}
+                patch: list[JsonObject] = [
+                    version,
+                    {"op": "add", "path": "/metadata/annotations", "value": notes},
+                ]
+                self.outside.json_patch(GLOBAL_CLUSTER, FLEET, fleet, patch, namespace=self.namespace)
 
     def _list(self) -> None:
         now = self.clock.now()
@@ -121,9 +149,12 @@ class Controller:
         for name in self.loops.keys() - names:
             self._forget(name)
         self.attendant.listed(names)
+        self.upkeep(names)
 
     def _forget(self, name: str) -> None:
-        self.loops.pop(name, None)
+        loop = self.loops.pop(name, None)
+        if loop is not None:
+            loop.close()
         self._due.pop(name, None)
 
     def next_turn(self) -> datetime:

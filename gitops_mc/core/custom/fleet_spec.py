@@ -80,6 +80,8 @@ class FleetSpec:
     active_on: str = ""
     """The identity of the installation that may act; empty: nobody has claimed it yet."""
     abort: Abort | None = None
+    webhook: Ref | None = None
+    """Secret: `secret`, and `next` while it is being changed; a push that knows one of them wakes the poll."""
 
 
 def fleet_spec(body: JsonObject) -> FleetSpec:
@@ -106,6 +108,7 @@ def fleet_spec(body: JsonObject) -> FleetSpec:
         suspended=_suspended(spec),
         active_on=str(spec.get("activeOn") or ""),
         abort=_abort(spec.get("abort")),
+        webhook=_ref((spec.get("webhook") or {}).get("secretRef")),
     )
 
 
