@@ -35,9 +35,12 @@ class Server:
         self.commits[self.head] = dict(files)
         return self.head
 
+    folder: set[str] = field(default_factory=set)
+    """Commits in the folder that processes find when they begin."""
+
     def clone(self) -> Clone:
-        """What a process that begins with an empty folder has."""
-        return Clone(self)
+        """What a process has."""
+        return Clone(self, kept=set(self.folder))
 
 
 @dataclass
@@ -47,11 +50,14 @@ class Clone:
     server: Server
     here: set[str] = field(default_factory=set)
     accepted: str = ""
+    kept: set[str] = field(default_factory=set)
+    """Commits in the folder that the process before has left."""
     polls: int = 0
 
     def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
         server = self.server
         self.polls += 1
+        self.here |= self.kept
         if server.down:
             raise SourceError(server.down)
         gone = frozenset(c for c in wanted - self.here if c in server.lost or c not in server.commits)

@@ -243,6 +243,21 @@ def test_while_git_is_down_what_was_read_goes_on_and_its_age_is_told() -> None:
     world.run(replica, hours=1, until=done)
 
 
+def test_a_process_that_begins_while_git_is_down_follows_what_was_followed_and_nothing_older() -> None:
+    world = pushed()
+    first = world.git.head
+    replica = world.run(until=done)
+    second = world.push(three(GOOD))
+    world.run(replica, until=lambda w: bool(w.rollout.writes("edge-1")) and wrote(w, "edge-1", "three"))
+    world.git.down = "the Git server does not answer"
+    world.git.folder = {first}
+    world.run(hours=0.5)
+    assert not wrote(world, "edge-2", "three"), "what was followed is not there, so nothing is"
+    world.git.folder = {first, second}
+    world.run(hours=3, until=lambda w: w.fleet()["status"].get("progress") == "3/3")
+    assert all(wrote(world, name, "three") for name in NAMES)
+
+
 def test_a_fleet_file_with_problems_is_not_followed_not_even_by_a_process_that_begins_with_it() -> None:
     world = pushed()
     replica = world.run(until=lambda w: bool(w.rollout.writes("edge-1")))

@@ -38,7 +38,7 @@ class _Good:
 class _Brought:
     """What a job came back with."""
 
-    answer: Polled | NotAccepted
+    answer: Polled | NotAccepted | SourceError
     state: DesiredState | None
     """Of the commit that was accepted."""
     earlier: _Good | None
@@ -85,8 +85,15 @@ class Poller:
             self._take(result)
 
     def _bring(self, wanted: frozenset[Commit], before: Commit) -> _Brought:
-        answer = self.source.poll(wanted | ({before} - {NO_COMMIT}))
-        state = None
+        """Where the newest may not be followed, or cannot be had, a process that has followed nothing yet goes on with what the one
+        before it followed; with that and nothing else, for anything older would take back what has been rolled out since.
+        """
+        state: DesiredState | None = None
+        answer: Polled | NotAccepted | SourceError
+        try:
+            answer = self.source.poll(wanted | ({before} - {NO_COMMIT}))
+        except SourceError as error:
+            answer = error
         if isinstance(answer, Polled):
             state, _ = read_desired(self.source, answer.commit, self._cache)
             if not state.fleet_blocked:
@@ -104,10 +111,13 @@ class Poller:
         match result:
             case _Brought(answer, state, earlier):
                 if earlier is not None:
-                    self.desired, self.pulled = earlier.state, Pulled(earlier.commit, self._asked_at)
-                self._follow(answer, state)
+                    self.desired, self.pulled = earlier.state, Pulled(earlier.commit)
+                if isinstance(answer, SourceError):
+                    self._failed(answer)
+                else:
+                    self._follow(answer, state)
             case GitopsMcError() as error:
-                self._trouble(f"{error.message}{f'; {error.hint}' if error.hint else ''}")
+                self._failed(error)
             case BaseException():
                 raise result
 
@@ -127,6 +137,9 @@ class Poller:
             self._trouble(f"commit {answer.commit[:12]} is not followed: {first}")
             return
         self.desired, self.pulled = state, Pulled(answer.commit, self._asked_at)
+
+    def _failed(self, error: GitopsMcError) -> None:
+        self._trouble(f"{error.message}{f'; {error.hint}' if error.hint else ''}")
 
     def _trouble(self, told: str) -> None:
         self.pulled = replace(self.pulled, problem=told)
