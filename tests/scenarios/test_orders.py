@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import pytest
+
 from gitops_mc.app.looks import Pace
+from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
+from tests.scenarios import test_groups as groups
+from tests.scenarios.crashes import Killed
 from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config
 
 ONE_WAVE = """\
@@ -306,6 +312,44 @@ def test_an_open_bracket_stays_open_through_an_abort_and_is_ended_on_resume() ->
     assert isinstance(world.run(), Done)
     assert not paused(world, "edge-1")
     assert set(world.reboots("edge-1").values()) == {2}
+
+
+@dataclass
+class DiesAfterTheFirstIsClosed:
+    """A process that ends when it has closed the bracket of one pool, and not of the others."""
+
+    inner: Transport
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        answer = self.inner.send(cluster, request, timeout=timeout)
+        body = request.body or b""
+        if answer.status == 200 and b"gitops-mc.io~1bracket" in body and b'"remove"' in body:
+            raise Killed
+        return answer
+
+
+def test_where_a_bracket_is_half_closed_an_abort_stops_what_runs_and_no_node_reboots_more_often() -> None:
+    world = groups.world()
+    assert isinstance(world.run(), Done)
+    world.files = groups.second()
+    world.wrap = DiesAfterTheFirstIsClosed
+    with pytest.raises(Killed):
+        world.run()
+    world.wrap = lambda transport: transport
+    before = world.reboots("edge-1")
+    rests(world, ABORTED, hours=2)
+    pools = {
+        name: (paused(world, "edge-1", name), aborted(world, "edge-1", name) is not None) for name in POOLS
+    }
+    assert all(is_paused for is_paused, _ in pools.values()), pools
+    assert [by_abort for _, by_abort in pools.values()].count(True) == 1, "the others are the step's"
+    assert isinstance(world.run(), Done)
+    assert not any(paused(world, "edge-1", name) or aborted(world, "edge-1", name) for name in POOLS)
+    more = {node: n - before.get(node, 0) for node, n in world.reboots("edge-1").items()}
+    assert set(more.values()) <= {0, 1}
+
+
+POOLS = ("gpu", "infra", "worker")
 
 
 def test_an_abort_of_one_cluster_stops_no_other() -> None:
