@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from gitops_mc.app.ports import Request, Response, Transport
-from gitops_mc.core.model import JsonObject
+from gitops_mc.app.use_cases.planning import Session, ask_servers, plan_fleet
+from gitops_mc.app.use_cases.standing import stand
+from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.model import JsonObject, Known
+from gitops_mc.core.policy import Sensitive
+from gitops_mc.core.redact import Redactor, secrets_of
+from gitops_mc.core.render.plan_text import plan_text
 from gitops_mc.core.rollout.case import not_understood
 from gitops_mc.core.rollout.moves import Hold, Standing
 from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config
@@ -54,7 +60,7 @@ def at(*path: str, value: Any) -> Callable[[JsonObject], None]:
     return change
 
 
-@pytest.mark.parametrize(
+MANGLED = pytest.mark.parametrize(
     ("kind", "change"),
     [
         ("machineconfigpools", at("metadata", "managedFields", value="x")),
@@ -76,6 +82,9 @@ def at(*path: str, value: Any) -> Callable[[JsonObject], None]:
         ("machineconfigs", at("spec", "config", value=["x"])),
     ],
 )
+
+
+@MANGLED
 def test_the_others_are_rolled_and_it_is_named(kind: str, change: Callable[[JsonObject], None]) -> None:
     world = RolloutWorld(files=dict(FILES))
     world.wrap = lambda transport: Mangled(transport, kind, change)
@@ -85,6 +94,34 @@ def test_the_others_are_rolled_and_it_is_named(kind: str, change: Callable[[Json
     if world.standing("edge-2") is not Standing.PASSED:
         assert isinstance(outlook, Hold), outlook
         assert any("edge-2" in reason for reason in outlook.reasons)
+
+
+@MANGLED
+def test_the_plan_of_the_others_is_shown_and_it_is_named(
+    kind: str, change: Callable[[JsonObject], None]
+) -> None:
+    world = RolloutWorld(files=dict(FILES))
+    world.wrap = lambda transport: Mangled(transport, kind, change)
+    executor = world.executor()
+    session = Session(executor.api, executor.clock, executor.workers, executor)
+    planned = plan_fleet(session, world.git(), None, ask_servers)
+    redactor = Redactor(Sensitive(), secrets_of(Sensitive(), _bodies(planned.live)))
+    told = "\n".join(redactor.redact(line.text) for line in plan_text(planned.preview))
+    for name in ("edge-1", "edge-2", "edge-3"):
+        assert name in told
+    plans = {c.name: c.plan for c in planned.preview.clusters}
+    assert plans["edge-1"] is not None
+    assert plans["edge-3"] is not None
+    odd = next(c for c in planned.preview.clusters if c.name == "edge-2")
+    assert odd.plan is not None or "cannot be understood" in odd.unknown
+    assert stand(session, world.git()).decision.clusters
+
+
+def _bodies(live: Mapping[str, LiveCluster]) -> Iterator[JsonObject]:
+    for cluster in live.values():
+        for fact in (cluster.configs, cluster.rendered, cluster.modules):
+            if isinstance(fact, Known):
+                yield from fact.value.values()
 
 
 def test_what_the_error_quotes_is_not_told() -> None:

@@ -16,7 +16,7 @@ from gitops_mc.core.model import Commit, DesiredCluster, ResourceKey, Unknown, d
 from gitops_mc.core.plan import NO_CIRCUMSTANCES, Circumstances, ClusterPlan, PoolImpact, StepKind, make_plan
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.admission import needs_approval
-from gitops_mc.core.rollout.case import Case, circumstances
+from gitops_mc.core.rollout.case import Case, circumstances, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.fleet import prune_limits
 from gitops_mc.core.rollout.inputs import Fleet
@@ -231,7 +231,16 @@ def _approved(line: Line, clusters: Mapping[str, DesiredCluster], memory: WaveMe
 
 
 def _cluster(newest: DesiredCluster, scene: _Scene) -> ClusterPreview:
-    fleet, live = scene.fleet, scene.live.get(newest.name) or unread(newest.name, scene.now)
+    live = scene.live.get(newest.name) or unread(newest.name, scene.now)
+    try:
+        return _understood(newest, live, scene)
+    except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, the plan of the others is to be seen
+        told = not_understood(error)
+        return ClusterPreview(newest, live, "", Standing.BLOCKED, told, None, unknown=told)
+
+
+def _understood(newest: DesiredCluster, live: LiveCluster, scene: _Scene) -> ClusterPreview:
+    fleet = scene.fleet
     case = Case(
         newest=newest,
         commit=fleet.commit,
