@@ -27,7 +27,7 @@ from gitops_mc.adapters.system import SystemClock, ThreadWorkers
 from gitops_mc.adapters.telemetry_log import take_over
 from gitops_mc.app.api import RESOURCES, ClusterApi, Patience
 from gitops_mc.app.controller.fleet_loop import FleetLoop
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
 from gitops_mc.app.controller.objects import FLEET, FleetObjects
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.controller.sources import Poller
@@ -37,7 +37,13 @@ from gitops_mc.app.ports import Clock, Request, Response, Transport
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.observing import Observing
 from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, Ref, fleet_spec
-from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, UsageError
+from gitops_mc.core.errors import (
+    AlreadyExistsError,
+    GitopsMcError,
+    MemoryStoreError,
+    NotFoundError,
+    UsageError,
+)
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, name_of
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -74,6 +80,7 @@ class Options:
     cache: Path
     """A folder of this process alone; what is fetched of repositories stands there."""
     lease: str = "gitops-mc"
+    terms: Terms = field(default_factory=Terms)
     probes: tuple[str, int] | None = None
     """Address and port of /healthz, /readyz and /metrics."""
     webhook: tuple[str, int] | None = None
@@ -203,15 +210,18 @@ class ProcessMeans:
         return GitAccess(credentials, ca, said.known_hosts.encode(), trust)
 
     def _clusters(self, said: Clusters) -> Transport:
+        """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no
+        right there.
+        """
         files = self._written(said)
-        other: Transport = self.home
-        if said.gateway is not None:
-            other = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
-        ways = {
+        ways: dict[str, Transport] = {
             cluster: KubeconfigTransport(files[f"kubeconfig-{cluster}"], {cluster: ""})
             for cluster in said.kubeconfigs or {}
         }
-        return ByCluster(ways, other) if ways else other
+        if said.gateway is None:
+            return ByCluster(ways, self.home) if ways else self.home
+        gateway = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
+        return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
 
     def _written(self, said: Clusters) -> dict[str, Path]:
         """Secrets as files that only this process may read: transports read them again when they change."""
@@ -246,7 +256,10 @@ def installation_identity(api: ClusterApi) -> str:
             "metadata": {"name": _INSTALLATION, "namespace": _INSTALLATION_NAMESPACE},
             "data": {"identity": os.urandom(16).hex()},
         }
-        found = api.create(GLOBAL_CLUSTER, what, body, namespace=_INSTALLATION_NAMESPACE)
+        try:
+            found = api.create(GLOBAL_CLUSTER, what, body, namespace=_INSTALLATION_NAMESPACE)
+        except AlreadyExistsError:  # replicas begin together, and one of them is first
+            found = api.get(GLOBAL_CLUSTER, what, _INSTALLATION, namespace=_INSTALLATION_NAMESPACE)
     identity = str((found.get("data") or {}).get("identity") or "")
     if not identity:
         raise UsageError(
@@ -307,10 +320,13 @@ def controller(
     unguarded = ClusterApi(home, clock, jitter=jitter, patience=_QUICK)
     machine = SystemClock(stop)
     lease_api = ClusterApi(home, machine, jitter=jitter, patience=_QUICK)
-    leadership = Leadership(lease_api, machine, options.namespace, options.lease, options.identity)
+    leadership = Leadership(
+        lease_api, machine, options.namespace, options.lease, options.identity, options.terms
+    )
 
     def guard(inner: Transport) -> Transport:
-        return LeaderOnly(inner, lambda: leadership.may_write() and not stop.is_set(), ended)
+        may_write = lambda: leadership.may_write() and not stop.is_set()  # noqa: E731 - beside its only use
+        return LeaderOnly(inner, may_write, ended, options.terms.call)
 
     def ended() -> None:
         if not stop.is_set():

@@ -9,10 +9,12 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 
 import click
 
+from gitops_mc.app.controller.lease import DURATION, Terms
 from gitops_mc.bootstrap import Access
 from gitops_mc.cli import connecting
 from gitops_mc.cli.stopping import stop_on_signals
@@ -46,6 +48,14 @@ _ADDRESS = re.compile(r"(?:\[?(?P<host>[0-9A-Fa-f.:]*?)\]?:)?(?P<port>[0-9]{1,5}
 @click.option("--probes", metavar="[ADDRESS:]PORT", help="Serve /healthz, /readyz and /metrics there.")
 @click.option("--webhook", metavar="[ADDRESS:]PORT", help="Serve /webhook/NAMESPACE/FLEET there.")
 @click.option(
+    "--lease-duration",
+    type=click.FloatRange(5, 600),
+    default=DURATION.total_seconds(),
+    show_default=True,
+    metavar="SECONDS",
+    help="After so long without a sign of life another process takes over; the same for all of them.",
+)
+@click.option(
     "--allow-unprotected-git",
     is_flag=True,
     help="Follow file:// and http:// on this machine, too: for trying it out.",
@@ -58,6 +68,7 @@ def command(
     cache: Path | None,
     probes: str | None,
     webhook: str | None,
+    lease_duration: float,
     allow_unprotected_git: bool,
     access: Access | None,
 ) -> int:
@@ -76,6 +87,7 @@ def command(
             namespace=namespace,
             identity=identity or f"{socket.gethostname()}-{os.getpid()}",
             cache=folder,
+            terms=Terms(timedelta(seconds=lease_duration)),
             probes=None if probes is None else _address("--probes", probes),
             webhook=None if webhook is None else _address("--webhook", webhook),
             unprotected=frozenset({"file", "http"}) if allow_unprotected_git else frozenset(),

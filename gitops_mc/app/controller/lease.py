@@ -2,11 +2,11 @@
 
 | moment | what holds |
 |---|---|
-| renewed less than DEADLINE ago | this process may write |
-| not renewed for DEADLINE | this process sends nothing any more, and ends |
-| seen unchanged for DURATION | another process may take it |
+| renewed less than `deadline` ago | this process may write |
+| not renewed for `deadline` | this process sends nothing any more, and ends |
+| seen unchanged for `duration` | another process may take it |
 
-A call takes at most CALL seconds, and DEADLINE + CALL < DURATION: what a former leader has under way is over before the next
+A call takes at most `call`, and deadline + call < duration: what a former leader has under way is over before the next
 one begins. A process that was frozen in the middle of a call wakes after that; its write then meets an object that has changed
 (every write tests what it was decided on), and its next look at the Lease is its end.
 
@@ -26,17 +26,33 @@ from gitops_mc.core.errors import AlreadyExistsError, GitopsMcError, NotFoundErr
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, resource_version
 
 LEASE: Final = RESOURCES["Lease"]
-CALL: Final = 20.0
-"""Seconds; what one call may take at most."""
+DURATION: Final = timedelta(seconds=45)
+_PART: Final = 4 / 9
+_RENEWALS: Final = 5.5
+"""In one duration."""
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long a Lease holds, and how often it is renewed."""
+    """How long a Lease holds, how often it is renewed, and how long one call of the leader may take. What is left of the
+    duration after deadline and call is for the network.
+    """
 
-    duration: timedelta = timedelta(seconds=45)
-    deadline: timedelta = timedelta(seconds=20)
-    renew_every: timedelta = timedelta(seconds=8)
+    duration: timedelta = DURATION
+
+    @property
+    def deadline(self) -> timedelta:
+        """Without a renewal for so long, this process sends nothing any more."""
+        return self.duration * _PART
+
+    @property
+    def call(self) -> float:
+        """Seconds; what one call may take at most."""
+        return (self.duration * _PART).total_seconds()
+
+    @property
+    def renew_every(self) -> timedelta:
+        return self.duration / _RENEWALS
 
 
 class LeadershipLostError(GitopsMcError):
@@ -192,6 +208,8 @@ class LeaderOnly:
     inner: Transport
     may_write: Callable[[], bool]
     lost: Callable[[], Any]
+    call: float = Terms().call
+    """Seconds that one call may take."""
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
         """As the port promises. Raises LeadershipLostError where `lost` returns."""
@@ -200,4 +218,4 @@ class LeaderOnly:
             raise LeadershipLostError(
                 f"{cluster}: {request.method} {request.path} was not sent: not the leader"
             )
-        return self.inner.send(cluster, request, timeout=min(timeout, CALL))
+        return self.inner.send(cluster, request, timeout=min(timeout, self.call))
