@@ -15,6 +15,7 @@ from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import MACHINE_CONFIG_VERSION, FleetSpec, simple_fleet
 from gitops_mc.sandbox.moduleinfo import Publication
+from tests.scenarios import test_groups as groups
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, module
 
 NEWER = "v4.4.0"
@@ -139,6 +140,37 @@ def test_where_a_failure_is_tolerated_the_held_content_is_not_retried_either() -
     assert config(world, "edge-1") == before
     world.files.update(repository("two", tolerant))
     assert isinstance(world.run(), Done)
+
+
+def test_what_a_pool_selected_may_be_taken_back_too_and_the_failed_content_is_held_all_the_same() -> None:
+    def files(text: str, roles: list[str]) -> dict[str, str]:
+        expression = {"key": groups.ROLE, "operator": "In", "values": roles}
+        gpu = groups.pool("gpu", machineConfigSelector={"matchExpressions": [expression]})
+        return {
+            "fleet.yaml": fleet(failures=1),
+            "clusters/edge-1/gpu.yaml": gpu,
+            "clusters/edge-1/app.yaml": app("one"),
+            "clusters/edge-1/new.yaml": machine_config(
+                "70-new-x", "new", files={"/etc/new.conf": f"{text}\n"}
+            ),
+            "clusters/edge-1/infra.yaml": groups.pool("infra"),
+        }
+
+    world = RolloutWorld(spec=simple_fleet("edge-1", workers=3), files=files("one", ["worker", "gpu"]))
+    world.fleet.person("edge-1").label_node("edge-1-w1", **{"node-role.kubernetes.io/gpu": ""})
+    world.fleet.person("edge-1").label_node("edge-1-w2", **{"node-role.kubernetes.io/infra": ""})
+    world.clock.wait_for(120)
+    world.faults.set(FaultId.NODE_DEGRADED)
+    assert isinstance(world.run(), Done)
+    world.files = files("BROKEN", ["worker", "gpu", "new"])
+    assert not isinstance(world.run(), Done)
+    assert world.cluster_memory("edge-1").rolled_back
+    written = len(world.writes("edge-1"))
+    world.files["clusters/edge-1/master.yaml"] = machine_config(
+        "50-master-x", "master", files={"/etc/x": "1\n"}
+    )
+    world.run(hours=2)
+    assert len(world.writes("edge-1")) == written
 
 
 def test_the_commit_that_repairs_goes_through_the_halt_and_then_everywhere() -> None:

@@ -61,7 +61,11 @@ def admission(case: Case, current: Assessment | None) -> Admission:
 
 def _inherited(case: Case) -> Failure | None:
     """The failure that the newest content does not repair: it changes nothing of what failed, or has failed itself."""
-    return next((f for f in case.memory.held if not repairs(f, case.newest, case.live)), None)
+    return next((f for f in case.memory.held if not _repaired(case, f)), None)
+
+
+def _repaired(case: Case, failure: Failure) -> bool:
+    return repairs(failure, case.newest, case.live, case.contents.get(failure.content))
 
 
 def _held(memory: ClusterMemory, newest: Content, failed: Failure) -> str:

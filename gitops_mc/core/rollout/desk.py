@@ -108,7 +108,9 @@ class Desk:
         )
         if isinstance(arriving.next, Act):
             self._send(name, arriving.next, self._newest(name))
-        elif done and not arriving.repair:  # a repair passes on the next pass, where its halt ends with it
+        elif (
+            done and not arriving.repair and not a.memory.retrying
+        ):  # a repair passes on the next pass, where its halt ends with it
             live = self.on.observed.live[name]
             assert arriving.plan is not None
             known = with_inventory(memory, self._newest(name), arriving.plan, live)

@@ -202,6 +202,9 @@ class ClusterMemory:
             (self.started, self.started_commit),
             (self.passed, self.passed_commit),
             (self.before, self.before_commit),
+            (None, NO_COMMIT)
+            if self.rollback is None
+            else (self.rollback.failed.content, self.rollback.failed_commit),
         )
         return tuple((content, commit) for content, commit in found if content is not None)
 

@@ -57,9 +57,20 @@ def subject_digest(desired: DesiredCluster, live: LiveCluster, subject: str) -> 
             return digest_of([m.body for m in desired.manifests if m.key.kind in kinds])
 
 
-def repairs(failure: Failure, desired: DesiredCluster, live: LiveCluster) -> bool:
-    """Whether a newer content changes something of what failed; one that does not inherits the failure."""
-    return any(subject_digest(desired, live, s) != digest for s, digest in failure.subjects.items())
+def repairs(
+    failure: Failure, desired: DesiredCluster, live: LiveCluster, failed: DesiredCluster | None = None
+) -> bool:
+    """Whether a newer content changes something of what failed; one that does not inherits the failure.
+
+    `failed`: the content that failed, where it can be had. Then both are looked at as the cluster stands now: which configs
+    a pool selects may have been taken back with the rest.
+    """
+    if desired.content == failure.content:
+        return False
+    then = (
+        failure.subjects if failed is None else {s: subject_digest(failed, live, s) for s in failure.subjects}
+    )
+    return any(subject_digest(desired, live, s) != digest for s, digest in then.items())
 
 
 def ours_to_repair(reading: PoolReading, memory: ClusterMemory) -> bool:
