@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo test test-slow crashes test-apiserver simulate mutants check format lock clean bench
+.PHONY: setup demo demo-controller test test-slow crashes test-apiserver simulate mutants check format lock clean bench
 
 setup: $(STAMP)
 
@@ -18,6 +18,10 @@ $(STAMP): requirements.lock pyproject.toml
 
 demo: setup
 	@$(BIN)/gitops-mc demo
+
+# The controller: two processes, pushes, an approval, a leader that is killed, a bad commit and its repair.
+demo-controller: setup
+	@$(BIN)/gitops-mc demo --controller
 
 test: setup
 	$(BIN)/pytest -n auto -m "not slow and not apiserver"

@@ -11,6 +11,7 @@ from time import monotonic
 import click
 
 from gitops_mc.app.use_cases.demo.play import Performance
+from gitops_mc.app.use_cases.demo.push import Pushing, asked_first, epilogue
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
 from gitops_mc.bootstrap import demo_stage, example_files
@@ -37,8 +38,14 @@ SPEED = 80.0
     metavar="DIR",
     help="Leave the Git repository and the remembered state there; the folder must be new or empty.",
 )
+@click.option(
+    "--controller",
+    "pushed",
+    is_flag=True,
+    help="Show the controller instead: pushes, an approval, a leader that is killed, a bad commit. Takes two minutes.",
+)
 @click.pass_obj
-def command(terminal: Terminal, speed: float, keep: Path | None) -> int:
+def command(terminal: Terminal, *, speed: float, keep: Path | None, pushed: bool) -> int:
     """Start an embedded fleet of four clusters, commit to a real Git repository, and roll: an installation, a change
     through a canary, a bad commit that the gate stops, and its repair. No cluster, container or network is used.
 
@@ -46,12 +53,39 @@ def command(terminal: Terminal, speed: float, keep: Path | None) -> int:
     1 when something that was promised did not come true.
     """
     began = monotonic()
+    if pushed:
+        return _pushed(terminal, speed, keep)
     with _folder(keep) as folder, demo_stage(folder, speed) as stage:
         terminal.lines(_prologue(stage, speed))
         show = Performance(stage, first_files(example_files()))
         for line in show.lines(STORY):
             terminal.lines([line])
         terminal.lines(_epilogue(show, monotonic() - began, keep))
+    return EXIT_ERROR if show.missed else EXIT_DONE
+
+
+def _pushed(terminal: Terminal, speed: float, keep: Path | None) -> int:
+    from gitops_mc.bootstrap.push_stage import push_stage  # noqa: PLC0415 - brings a web server along
+
+    began = monotonic()
+    with _folder(keep) as folder, push_stage(folder, speed) as stage:
+        terminal.lines(
+            [
+                Line(
+                    "An embedded fleet of four clusters, a Git repository, and two processes of the controller",
+                    Tone.HEAD,
+                ),
+                Line(f"   Time runs {speed:g} times as fast; times below are the fleet's."),
+            ]
+        )
+        show = Pushing(stage, asked_first(first_files(example_files())))
+        for line in show.lines():
+            terminal.lines([line])
+        terminal.lines(epilogue(show, monotonic() - began))
+    if keep is not None:
+        terminal.say(
+            Line(f"   kept: git -C {keep / 'fleet.git'} log --stat; the controllers' logs in {keep}")
+        )
     return EXIT_ERROR if show.missed else EXIT_DONE
 
 
