@@ -153,10 +153,11 @@ def test_what_a_pool_selected_may_be_taken_back_too_and_the_failed_content_is_he
             "clusters/edge-1/new.yaml": machine_config(
                 "70-new-x", "new", files={"/etc/new.conf": f"{text}\n"}
             ),
+            "clusters/edge-1/old.yaml": machine_config("60-old-x", "old", files={"/etc/old.conf": "1\n"}),
             "clusters/edge-1/infra.yaml": groups.pool("infra"),
         }
 
-    world = RolloutWorld(spec=simple_fleet("edge-1", workers=3), files=files("one", ["worker", "gpu"]))
+    world = RolloutWorld(spec=simple_fleet("edge-1", workers=3), files=files("one", ["worker", "gpu", "old"]))
     world.fleet.person("edge-1").label_node("edge-1-w1", **{"node-role.kubernetes.io/gpu": ""})
     world.fleet.person("edge-1").label_node("edge-1-w2", **{"node-role.kubernetes.io/infra": ""})
     world.clock.wait_for(120)
