@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.fleet_loop import FleetLoop
@@ -16,6 +16,9 @@ from gitops_mc.app.ports import Clock
 from gitops_mc.core.custom.requests import PREFIX, Verb
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, name_of, resource_version
+
+LAST_CALLS: Final = 3.0
+"""Seconds that calls which are under way get to end in, of each Fleet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,15 @@ class Controller:
     def run(self, stopping: Callable[[], bool]) -> None:
         """Until `stopping` says so; then the lease is given up. Raises LeadershipLostError: the process is to end at once."""
         while not stopping():
-            self.tick()
+            try:
+                self.tick()
+            except LeadershipLostError:
+                if not stopping():
+                    raise
+                break  # a write that was not sent any more because the end was asked for
             self.clock.wait(self.next_turn())
+        for loop in self.loops.values():
+            loop.close(within=LAST_CALLS)  # what is under way is over before another process may begin
         self.leadership.give_up()
 
     def tick(self) -> None:

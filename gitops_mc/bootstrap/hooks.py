@@ -1,0 +1,50 @@
+"""Secrets of webhooks, by Fleet."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Final
+
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.controller.objects import FLEET
+from gitops_mc.bootstrap.means import Data
+from gitops_mc.core.custom.fleet_spec import fleet_spec
+from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, name_of
+
+READ_EVERY: Final = 60.0
+"""Seconds."""
+
+
+class Hooks:
+    """Secrets of webhooks, read again now and then: the server of the webhook only looks."""
+
+    def __init__(self, data: Data, api: ClusterApi) -> None:
+        self._data = data
+        self._api = api
+        self._known: dict[str, tuple[bytes, ...]] = {}
+        self._read_at = float("-inf")
+
+    def of(self, fleet: str) -> tuple[bytes, ...]:
+        """The good secrets of a Fleet; none where it has no webhook."""
+        return self._known.get(fleet, ())
+
+    def refresh(self, _names: frozenset[str]) -> None:
+        """Look again, where the last look is READ_EVERY old. What cannot be read stays as it was."""
+        now = time.monotonic()
+        if now - self._read_at < READ_EVERY:
+            return
+        self._read_at = now
+        with suppress(GitopsMcError):
+            fleets = self._api.list(GLOBAL_CLUSTER, FLEET, namespace=self._data.namespace)
+            self._known = {name_of(body): self._of(body) for body in fleets}
+
+    def _of(self, body: JsonObject) -> tuple[bytes, ...]:
+        name = name_of(body)
+        try:
+            ref = fleet_spec(body).webhook
+            found = self._data.secret(ref) if ref is not None else {}
+        except GitopsMcError:
+            return self._known.get(name, ())
+        return tuple(found[key] for key in ("secret", "next") if found.get(key))

@@ -1,0 +1,162 @@
+"""What a Fleet's spec leads to: its repository, and ways to its clusters, with the credentials that it names."""
+
+from __future__ import annotations
+
+import random
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from gitops_mc.adapters.git_access import Access as GitAccess
+from gitops_mc.adapters.git_access import Trust, credentials_of
+from gitops_mc.adapters.git_address import Unprotected
+from gitops_mc.adapters.git_remote import RemoteSource
+from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+from gitops_mc.adapters.private_files import PrivateFiles
+from gitops_mc.adapters.system import ThreadWorkers
+from gitops_mc.app.api import RESOURCES, ClusterApi
+from gitops_mc.app.controller.sources import Poller
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.ports import Clock, Request, Response, Transport
+from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, Ref
+from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
+
+_CALLS_AT_ONCE: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class ByCluster:
+    """Clusters with a way of their own, and one for all others."""
+
+    ways: Mapping[str, Transport]
+    other: Transport
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        """As the port promises."""
+        return self.ways.get(cluster, self.other).send(cluster, request, timeout=timeout)
+
+
+@dataclass(slots=True)
+class Data:
+    """Secrets and ConfigMaps of one namespace."""
+
+    api: ClusterApi
+    namespace: str
+
+    def secret(self, ref: Ref) -> dict[str, bytes]:
+        """Raises UsageError where it is not there, or no base64; never shows a value."""
+        body = self._read("Secret", ref)
+        try:
+            return {str(k): b64decode(v, validate=True) for k, v in (body.get("data") or {}).items()}
+        except (Base64Error, TypeError, ValueError):
+            raise UsageError(f"Secret {ref.name} holds a value that is no base64") from None
+
+    def config(self, ref: Ref) -> dict[str, bytes]:
+        """Of a ConfigMap."""
+        return {str(k): str(v).encode() for k, v in (self._read("ConfigMap", ref).get("data") or {}).items()}
+
+    def value(self, ref: Ref) -> bytes:
+        """One key of a Secret. Raises UsageError where it is not there."""
+        found = self.secret(ref).get(ref.key)
+        if found is None:
+            raise UsageError(f"Secret {ref.name} has no key {ref.key}")
+        return found
+
+    def _read(self, kind: str, ref: Ref) -> JsonObject:
+        try:
+            return self.api.get(GLOBAL_CLUSTER, RESOURCES[kind], ref.name, namespace=self.namespace)
+        except NotFoundError as error:
+            raise UsageError(
+                f"{kind} {ref.name} is not in namespace {self.namespace}",
+                hint=f"kubectl -n {self.namespace} create {kind.lower()} ... {ref.name}",
+            ) from error
+
+
+@dataclass(slots=True)
+class ProcessMeans:
+    """What a Fleet's spec leads to."""
+
+    identity: str
+    cache: Path
+    unprotected: frozenset[Unprotected]
+    home: Transport
+    """Unguarded: for reading."""
+    guard: Callable[[Transport], Transport]
+    clock: Clock
+    data: Data
+    files: PrivateFiles
+
+    def poller(self, spec: FleetSpec) -> Poller:
+        """As the port promises."""
+        said = spec.source
+        key = sha256(f"{spec.namespace}/{spec.name} {said.url} {said.ref}".encode()).hexdigest()[:16]
+        source = RemoteSource(
+            said.url,
+            self.cache / f"{spec.name}-{key}",
+            lambda: self._git_access(spec),
+            ref=said.ref,
+            folder=said.path,
+            unprotected=self.unprotected,
+        )
+        jitter = random.Random().random  # noqa: S311 - spreads polls, guards nothing
+        return Poller(source, said.interval, self.clock, ThreadWorkers(1), jitter)
+
+    def executor(self, spec: FleetSpec) -> Executor:
+        """As the port promises."""
+        transport = self.guard(self._clusters(spec.clusters))
+        jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
+        api = ClusterApi(transport, self.clock, jitter=jitter)
+        return Executor(api, self.clock, ThreadWorkers(_CALLS_AT_ONCE), _NoStore())
+
+    def tend(self, spec: FleetSpec) -> None:
+        """Take over what has been renewed in Secrets. Raises GitopsMcError where one cannot be read."""
+        self._written(spec.clusters)
+
+    def _git_access(self, spec: FleetSpec) -> GitAccess:
+        said = spec.source
+        credentials = credentials_of(self.data.secret(said.credentials)) if said.credentials else None
+        ca = self.data.config(said.ca).get("ca.crt", b"") if said.ca else b""
+        trust = None
+        if said.signers is not None:
+            keys = self.data.config(said.signers)
+            trust = Trust(gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""))
+        return GitAccess(credentials, ca, said.known_hosts.encode(), trust)
+
+    def _clusters(self, said: Clusters) -> Transport:
+        """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no
+        right there.
+        """
+        files = self._written(said)
+        ways: dict[str, Transport] = {
+            cluster: KubeconfigTransport(files[f"kubeconfig-{cluster}"], {cluster: ""})
+            for cluster in said.kubeconfigs or {}
+        }
+        if said.gateway is None:
+            return ByCluster(ways, self.home) if ways else self.home
+        gateway = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
+        return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
+
+    def _written(self, said: Clusters) -> dict[str, Path]:
+        """Secrets as files that only this process may read: transports read them again when they change."""
+        found: dict[str, bytes] = {}
+        if said.gateway is not None:
+            found["token"] = self.data.value(said.gateway.token)
+            if said.gateway.ca is not None:
+                found["ca.crt"] = self.data.config(said.gateway.ca).get("ca.crt", b"")
+        found |= {f"kubeconfig-{c}": self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
+        return {name: self.files.write(name, content) for name, content in found.items()}
+
+
+class _NoStore:
+    """The executor of a controller neither loads nor saves: its loop keeps the memory in objects."""
+
+    def load(self) -> JsonObject | None:
+        raise MemoryStoreError("the controller's memory stands in objects")
+
+    def save(self, state: JsonObject) -> None:  # noqa: ARG002 - the port's signature
+        raise MemoryStoreError("the controller's memory stands in objects")
