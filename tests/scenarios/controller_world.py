@@ -35,6 +35,7 @@ CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 API = "gitops-mc.io/v1alpha1"
 FLEETS = f"/apis/{API}/namespaces/{NAMESPACE}/fleets"
 ROLLOUTS = f"/apis/{API}/namespaces/{NAMESPACE}/clusterrollouts"
+LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "installation-1"
 
@@ -133,6 +134,11 @@ class ControllerWorld:
     spec: JsonObject = field(default_factory=dict)
     heard: Heard = field(default_factory=Heard)
     """What the last process heard."""
+    listens: Callable[[], Heard] = Heard
+    """Who listens to the next process."""
+    tempo: Tempo = Tempo(
+        busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60)
+    )
 
     def __post_init__(self) -> None:
         self.git = Server()
@@ -173,6 +179,11 @@ class ControllerWorld:
     def fleet(self) -> JsonObject:
         return self.kubectl("GET", f"{FLEETS}/prod")
 
+    def lease(self) -> JsonObject:
+        """The Lease; empty where there is none yet."""
+        found = self.kubectl("GET", LEASES)["items"]
+        return found[0] if found else {}
+
     def of(self, cluster: str) -> JsonObject:
         """A ClusterRollout."""
         return self.kubectl("GET", f"{ROLLOUTS}/{cluster}")
@@ -189,20 +200,21 @@ class ControllerWorld:
 
     def process(self, identity: str = "one") -> Replica:
         """A fresh process: nothing but what stands in objects, and on the Git server, outlives it."""
-        heard = self.heard = Heard()
-        clock = self.rollout.clock
+        heard = self.heard = self.listens()
+        clock, machine = self.rollout.clock, self.machine
         wrapped = self.rollout.wrap(self.rollout.fleet.transport(clock))
-        lease_api = ClusterApi(wrapped, self.machine, jitter=random.Random(2).random)
-        leadership = Leadership(lease_api, self.machine, NAMESPACE, "gitops-mc", identity)
+        lease_api = ClusterApi(wrapped, machine, jitter=random.Random(2).random)
+        leadership = Leadership(lease_api, machine, NAMESPACE, "gitops-mc", identity)
         guarded = LeaderOnly(wrapped, leadership.may_write, _end)
-        api = ClusterApi(guarded, self.machine, jitter=random.Random(3).random)
+        api = ClusterApi(guarded, machine, jitter=random.Random(3).random)
         means = WorldMeans(self, guarded)
 
         def open_loop(name: str) -> FleetLoop:
-            return FleetLoop(FleetObjects(api, NAMESPACE, name), means, self.machine, heard)
+            return FleetLoop(FleetObjects(api, NAMESPACE, name), means, machine, heard)
 
-        tempo = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
-        controller = Controller(api, self.machine, NAMESPACE, leadership, open_loop, heard, lease_api, _no_upkeep, tempo)
+        controller = Controller(
+            api, machine, NAMESPACE, leadership, open_loop, heard, lease_api, _no_upkeep, self.tempo
+        )
         return Replica(controller, heard)
 
     def run(
