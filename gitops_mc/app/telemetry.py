@@ -38,6 +38,7 @@ from gitops_mc.app.telemetry_ports import (
     PollerView,
 )
 from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.happenings import Told, happenings
 from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused, ToldPolls, poll_happenings
@@ -116,7 +117,8 @@ class Telemetry:
                 self.log.tell(event)
             for trouble in look.troubles:
                 if times := known.times(trouble, look.at):
-                    self.log.tell(WriteTroubled(fleet=fleet, reason=trouble, times=times))
+                    told = _commands(fleet).said(trouble)
+                    self.log.tell(WriteTroubled(fleet=fleet, reason=told, times=times))
             self._tell(fleet, found)
 
     def stepped(self, fleet: str, seconds: float) -> None:
@@ -217,6 +219,8 @@ class Telemetry:
             return self._fleets.setdefault(fleet, _Known())
 
     def _tell(self, fleet: str, found: tuple[Happening, ...]) -> None:
+        commands = _commands(fleet)
+        found = tuple(replace(happening, text=commands.said(happening.text)) for happening in found)
         for happening in found:
             self.log.tell(Happened(fleet, happening))
         if found and self.herald is not None:
@@ -228,6 +232,12 @@ class Telemetry:
             yield
         except Exception as error:  # noqa: BLE001 - whatever is wrong with telling, the rollout goes on
             self.log.crashed(doing, error)
+
+
+def _commands(fleet: str) -> FleetCommands:
+    """How commands are typed for the fleet of this title."""
+    namespace, _, name = fleet.rpartition("/")
+    return FleetCommands(name, namespace)
 
 
 def poll_of(pulled: Pulled, answered: datetime | None) -> Poll:
@@ -246,6 +256,7 @@ def _of_look(fleet: str, look: Look) -> Iterator[LogEvent]:
             fleet=fleet, cluster=written.cluster, revision=revision, step=step, what=written.what
         )
     outlook, reason = _outlook_words(look.decision.outlook)
+    reason = _commands(fleet).said(reason)
     moves = len(look.decision.moves)
     yield PassDone(fleet=fleet, revision=revision, outlook=outlook, reason=reason, moves=moves)
 

@@ -32,9 +32,11 @@ from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
 from gitops_mc.core.model import Content, JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
+from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
+from gitops_mc.core.rollout.waves import lines
 
 _TENDED_EVERY: Final = timedelta(seconds=30)
 
@@ -122,7 +124,7 @@ class FleetLoop:
         except StaleError as error:
             self.watcher.troubled(self.title, f"changed meanwhile, looking again: {error.message}")
         except GitopsMcError as error:
-            self.watcher.troubled(self.title, self._discretion.redact(error.message))
+            self.watcher.troubled(self.title, self._told(error.message))
         self.watcher.stepped(self.title, (self.clock.now() - begun).total_seconds())
         return True
 
@@ -130,12 +132,20 @@ class FleetLoop:
         """The text without what is sensitive in this fleet. Any thread."""
         return self._discretion.redact(text)
 
-    def close(self) -> None:
-        """Its threads are wanted no more."""
+    def _told(self, text: str) -> str:
+        """A text as it is shown: commands as they are typed for this Fleet, and nothing sensitive."""
+        return self._discretion.redact(self._commands.said(text))
+
+    @property
+    def _commands(self) -> FleetCommands:
+        return FleetCommands(self.objects.name, self.objects.namespace)
+
+    def close(self, *, within: float = 0.0) -> None:
+        """Its threads are wanted no more; calls that are under way get so many seconds to end in."""
         if self.poller is not None:
             self.poller.workers.close()
         if self.executor is not None:
-            self.executor.workers.close()
+            self.executor.workers.close(within=within)
 
     def wake(self) -> None:
         """Ask the repository soon."""
@@ -234,8 +244,8 @@ class FleetLoop:
         newest = {c.name: c.content for c in desired.clusters}
         self._past.learn(desired)
         self._past.keep(memory, self.poller.answers, newest)
-        desk, done = self._orders(memory, newest)
         fleet = self._fleet(desired)
+        desk, done = self._orders(memory, newest, fleet)
         if desk.forgotten:
             desk = self._forgotten(desk, done, fleet.policy.name)
         if not self.executor.begun:
@@ -253,7 +263,7 @@ class FleetLoop:
                 self.title, f"{name}: its memory is not kept, so nothing is written for it: {why}"
             )
         if desk.said:
-            self.watcher.ordered(self.title, tuple(map(self._discretion.redact, desk.said)))
+            self.watcher.ordered(self.title, tuple(map(self._told, desk.said)))
         if desk.sync:
             self.poller.wake()
         self.watcher.looked(self.title, look)
@@ -270,7 +280,7 @@ class FleetLoop:
     # ------------------------------------------------------------------------------------------------------- orders
 
     def _orders(
-        self, memory: FleetMemory, newest: Mapping[str, Content]
+        self, memory: FleetMemory, newest: Mapping[str, Content], fleet: Fleet
     ) -> tuple[Desk, dict[str, dict[str, str]]]:
         """What humans have asked for since, carried out; and which requests are to be taken off which object."""
         holds = {n: {"hold": _parts(b)[0].get("hold")} for n, b in self.objects.rollouts.items()}
@@ -278,6 +288,7 @@ class FleetLoop:
             memory,
             newest,
             self.means.identity,
+            self._commands,
             rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None},
             impatient=self._impatient,
             overriding=self._overriding,
@@ -285,10 +296,12 @@ class FleetLoop:
         done: dict[str, dict[str, str]] = {}
         carriers = [("", self.objects.fleet, On.FLEET)]
         carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
-        for name, body, on in carriers:
-            for asked in requests_on(body, on):
-                desk = carried_out(desk, name, asked, self.clock.now())
-                done.setdefault(name, {})[asked.annotation] = asked.value
+        found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
+        if found:
+            desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
+        for name, asked in found:
+            desk = carried_out(desk, name, asked, self.clock.now())
+            done.setdefault(name, {})[asked.annotation] = asked.value
         self._impatient, self._overriding = desk.impatient, dict(desk.overriding)
         return desk, done
 
@@ -342,12 +355,12 @@ class FleetLoop:
 
     def _page(self, look: Look, desk: Desk, done: Mapping[str, Mapping[str, str]]) -> Page:
         assert self.poller is not None
-        redact, now = self._discretion.redact, look.at
+        told, now = self._told, look.at
         shown: dict[str, JsonObject] = {
-            view.cluster: rollout_status(view, self.objects.rollouts.get(view.cluster, {}), now, redact)
+            view.cluster: rollout_status(view, self.objects.rollouts.get(view.cluster, {}), now, told)
             for view in look.decision.clusters
         }
-        shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, redact)
+        shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, told)
         specs: dict[str, Mapping[str, Any]] = {n: s for n, s in desk.rollout_specs.items() if n in done}
         if desk.fleet_spec:
             specs[""] = desk.fleet_spec
@@ -366,8 +379,8 @@ class FleetLoop:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""
         pulled = self.poller.pulled if self.poller is not None else None
         now: datetime = self.clock.now()
-        self.watcher.troubled(self.title, summary.message)
-        self.objects.show(fleet_trouble(summary, pulled, self.objects.fleet, now, self._discretion.redact))
+        self.watcher.troubled(self.title, self._told(summary.message))
+        self.objects.show(fleet_trouble(summary, pulled, self.objects.fleet, now, self._told))
 
 
 def _parts(body: JsonObject) -> tuple[Mapping[str, Any], Mapping[str, Any]]:

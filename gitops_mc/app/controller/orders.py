@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from gitops_mc.core.custom.requests import Misunderstood, Request, Verb
+from gitops_mc.core.custom.requests import Misunderstood, Request, Verb, refusal
 from gitops_mc.core.model import Content
+from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.acts import ActResult, By, Changed, Unchanged
 from gitops_mc.core.rollout.memory import Act, FleetMemory
@@ -27,6 +28,10 @@ class Desk:
     """By cluster: what Git says now."""
     identity: str
     """Of this installation, for a takeover."""
+    commands: FleetCommands
+    """How what helps is typed here."""
+    waves: tuple[str, ...] = ()
+    """That there are now."""
     fleet_spec: Mapping[str, Any] = field(default_factory=dict)
     """Members of the Fleet's spec that change; None: taken out."""
     rollout_specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -46,7 +51,7 @@ class Desk:
 def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
     """The desk after one request on the object of a cluster (`""`: the Fleet's)."""
     if isinstance(asked, Misunderstood):
-        return _refused(desk, asked.reason, asked.annotation, now)
+        return _refused(desk, cluster, asked.reason, asked.annotation, now)
     by = By(asked.by, acts.moment(desk.memory, now), asked.reason)
     standing = _STANDING.get(asked.verb)
     if standing is not None:
@@ -56,12 +61,12 @@ def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: d
             return replace(desk, memory=memory, said=(*desk.said, *said))
         case Unchanged(reason, hint):
             told = f"{asked.verb.value}: {reason}{f'; {hint}' if hint else ''}"
-            return _refused(desk, told, asked.annotation, now)
+            return _refused(desk, cluster, told, asked.annotation, now)
 
 
-def _refused(desk: Desk, reason: str, annotation: str, now: datetime) -> Desk:
-    told = f"not carried out: {annotation}"
-    act = Act(acts.moment(desk.memory, now), "gitops-mc", told, reason)
+def _refused(desk: Desk, cluster: str, reason: str, annotation: str, now: datetime) -> Desk:
+    told = refusal(annotation, cluster)
+    act = Act(acts.moment(desk.memory, now), "gitops-mc", told, desk.commands.said(reason))
     return replace(desk, memory=desk.memory.with_act(act), said=(*desk.said, f"{told}: {reason}"))
 
 
@@ -127,12 +132,15 @@ def _approve(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
     if not cluster:
         wave = asked.members.get("wave", "")
         if not wave:
-            return _refused(desk, "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
+            return _refused(desk, "", "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
+        if wave not in desk.waves:
+            told = f"approve: there is no wave {wave}; waves: {', '.join(desk.waves) or 'none'}"
+            return _refused(desk, "", told, asked.annotation, by.at)
         after = replace(desk, approved=desk.approved | {wave})
         return _noted(after, f"approve {wave}", by, f"wave {wave} is approved, for the contents it has now")
     content = desk.newest.get(cluster)
     if content is None:
-        return _refused(desk, f"approve: Git has no cluster {cluster}", asked.annotation, by.at)
+        return _refused(desk, cluster, f"approve: Git has no cluster {cluster}", asked.annotation, by.at)
     m = replace(desk.memory.cluster(cluster), approved=content)
     after = replace(desk, memory=desk.memory.with_cluster(cluster, m))
     said = f"first contact with {cluster} is approved, with content {content[:12]}"
@@ -151,7 +159,7 @@ def _release(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
     if isinstance(result, Changed):
         desk = replace(desk, memory=result.memory, said=(*desk.said, *result.said))
     elif not held:
-        return _refused(desk, f"release: {result.reason}; {result.hint}", asked.annotation, by.at)
+        return _refused(desk, cluster, f"release: {result.reason}; {result.hint}", asked.annotation, by.at)
     if held:
         desk = _with_spec(desk, cluster, {"hold": None})
         desk = _noted(desk, f"release {cluster}", by, f"{cluster} is no longer held")

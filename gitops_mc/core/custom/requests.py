@@ -144,3 +144,8 @@ def _members(value: str) -> Mapping[str, str] | str:
     if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
         return "its value is no mapping of words"
     return {str(name): text for name, text in found.items()}
+
+
+def refusal(annotation: str, cluster: str) -> str:
+    """What the history says of a request that was refused, on the object of a cluster (`""`: the Fleet's)."""
+    return f"not carried out: {annotation}{f' on {cluster}' if cluster else ''}"

@@ -16,8 +16,8 @@ _LONGEST_REASON: Final = 1_000
 _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
 
-Redact = Callable[[str], str]
-"""Takes what is sensitive out of a text that is shown."""
+Told = Callable[[str], str]
+"""A text as it is shown: without what is sensitive, and with commands as they are typed for this Fleet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Pulled:
 
 
 def fleet_status(
-    decision: Decision, pulled: Pulled, body: JsonObject, now: datetime, redact: Redact
+    decision: Decision, pulled: Pulled, body: JsonObject, now: datetime, told: Told
 ) -> JsonObject:
     """Status of the Fleet, without memory and history."""
     summary = of_outlook(decision.outlook)
@@ -40,23 +40,23 @@ def fleet_status(
     here = [c for c in decision.clusters if c.standing is not Standing.GONE]
     passed = sum(1 for c in here if c.standing is Standing.PASSED)
     return {
-        **_common(summary, body, now, redact),
+        **_common(summary, body, now, told),
         "outlook": type(decision.outlook).__name__.lower(),
         "progress": f"{passed}/{len(here)}",
-        "source": _source(pulled, redact),
-        "waves": [_wave(w, decision.clusters, redact) for w in decision.waves],
+        "source": _source(pulled, told),
+        "waves": [_wave(w, decision.clusters, told) for w in decision.waves],
     }
 
 
 def fleet_trouble(
-    summary: Summary, pulled: Pulled | None, body: JsonObject, now: datetime, redact: Redact
+    summary: Summary, pulled: Pulled | None, body: JsonObject, now: datetime, told: Told
 ) -> JsonObject:
     """Status of a Fleet that cannot be followed at all: what was said before of clusters and waves stays as it was said."""
     return {
         **(body.get("status") or {}),
-        **_common(summary, body, now, redact),
+        **_common(summary, body, now, told),
         "outlook": "unknown",
-        **({} if pulled is None else {"source": {**_sourced(body), **_source(pulled, redact)}}),
+        **({} if pulled is None else {"source": {**_sourced(body), **_source(pulled, told)}}),
     }
 
 
@@ -66,60 +66,60 @@ def _sourced(body: JsonObject) -> JsonObject:
     return {k: v for k, v in found.items() if k != "problem"}
 
 
-def rollout_status(view: ClusterView, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+def rollout_status(view: ClusterView, body: JsonObject, now: datetime, told: Told) -> JsonObject:
     """Status of a ClusterRollout, without memory."""
     drifts = () if view.plan is None else view.plan.drifts
     return {
-        **_common(of_cluster(view), body, now, redact),
+        **_common(of_cluster(view), body, now, told),
         **_present(
             {
                 "standing": view.standing.value,
-                "reason": redact(view.reason)[:_LONGEST_REASON],
+                "reason": told(view.reason)[:_LONGEST_REASON],
                 "wave": view.wave,
                 "content": view.content or "",
                 "shortContent": (view.content or "")[:_SHORT],
                 "step": view.step,
                 "drift": sorted(f"{d.key.kind.value}/{d.key.name}" for d in drifts)[:_MOST_DRIFT],
-                "hands": redact(view.hands)[:_LONGEST_REASON],
+                "hands": told(view.hands)[:_LONGEST_REASON],
             }
         ),
     }
 
 
-def rollout_trouble(summary: Summary, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+def rollout_trouble(summary: Summary, body: JsonObject, now: datetime, told: Told) -> JsonObject:
     """Status of a ClusterRollout that takes no part, with why."""
-    return {**(body.get("status") or {}), **_common(summary, body, now, redact)}
+    return {**(body.get("status") or {}), **_common(summary, body, now, told)}
 
 
-def _common(summary: Summary, body: JsonObject, now: datetime, redact: Redact) -> JsonObject:
+def _common(summary: Summary, body: JsonObject, now: datetime, told: Told) -> JsonObject:
     before: Sequence[Mapping[str, Any]] = (body.get("status") or {}).get("conditions") or ()
     generation = int((body.get("metadata") or {}).get("generation") or 0)
-    safe = Summary(summary.state, summary.reason, redact(summary.message))
+    safe = Summary(summary.state, summary.reason, told(summary.message))
     return {
         "observedGeneration": generation,
         "conditions": conditions(before, safe, generation, now),
     }
 
 
-def _source(pulled: Pulled, redact: Redact) -> JsonObject:
+def _source(pulled: Pulled, told: Told) -> JsonObject:
     return _present(
         {
             "commit": pulled.commit,
             "shortCommit": pulled.commit[:_SHORT],
             "polled": stamp(pulled.polled) if pulled.polled is not None else "",
-            "problem": redact(pulled.problem)[:_LONGEST_REASON],
+            "problem": told(pulled.problem)[:_LONGEST_REASON],
         }
     )
 
 
-def _wave(wave: WaveView, clusters: Sequence[ClusterView], redact: Redact) -> JsonObject:
+def _wave(wave: WaveView, clusters: Sequence[ClusterView], told: Told) -> JsonObject:
     members = frozenset(wave.members)
     passed = sum(1 for c in clusters if c.cluster in members and c.standing is Standing.PASSED)
     return _present(
         {
             "name": wave.wave,
             "state": wave.state.value,
-            "reason": redact(wave.reason)[:_LONGEST_REASON],
+            "reason": told(wave.reason)[:_LONGEST_REASON],
             "passed": f"{passed}/{len(members)}",
         }
     )
