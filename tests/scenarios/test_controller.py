@@ -10,12 +10,13 @@ import pytest
 from gitops_mc.app.ports import MERGE_PATCH
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.sandbox.faults import FaultId
-from tests.scenarios.controller_world import FLEETS, ROLLOUTS, ControllerWorld
+from tests.scenarios.controller_world import API, FLEETS, ROLLOUTS, ControllerWorld
 from tests.scenarios.rollout_world import FLEET, UNIT, machine_config
 
 CONFIG = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 BAD = machine_config("50-worker-app", files={"/etc/app.conf": "breaks\n"}, app_service=UNIT)
 GOOD = machine_config("50-worker-app", files={"/etc/app.conf": "three\n"}, app_service=UNIT)
+ELSEWHERE = f"/apis/{API}/namespaces/elsewhere/clusterrollouts"
 NAMES = ("edge-1", "edge-2", "edge-3")
 ASKING = FLEET.replace("clusters: {}\n", "clusters: {}\n        approval: manual\n")
 
@@ -312,6 +313,35 @@ def test_a_cluster_that_another_fleet_has_claimed_is_not_touched() -> None:
     assert not world.rollout.writes("edge-2")
     assert world.of("edge-2")["spec"]["fleet"] == "other"
     assert world.rollout.writes("edge-1")
+
+
+def test_a_cluster_that_a_fleet_of_another_namespace_has_claimed_before_is_not_touched() -> None:
+    world = pushed()
+    world.kubectl("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
+    labels = {"gitops-mc.io/fleet": "older"}
+    body = {"metadata": {"name": "edge-2", "labels": labels}, "spec": {"fleet": "older", "cluster": "edge-2"}}
+    kind = {"apiVersion": "gitops-mc.io/v1alpha1", "kind": "ClusterRollout"}
+    world.kubectl("POST", ELSEWHERE, {**kind, **body})
+    world.rollout.clock.wait_for(5)
+    replica = world.run(hours=1)
+    assert not world.rollout.writes("edge-2")
+    assert world.rollout.writes("edge-1")
+    assert any("elsewhere/older" in view.reason for view in replica.heard.looks[-1].decision.clusters)
+    world.kubectl("DELETE", f"{ELSEWHERE}/edge-2")
+    world.run(replica, until=done)
+
+
+def test_a_later_claim_of_another_namespace_changes_nothing() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    world.kubectl("POST", "/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
+    labels = {"gitops-mc.io/fleet": "newer"}
+    body = {"metadata": {"name": "edge-2", "labels": labels}, "spec": {"fleet": "newer", "cluster": "edge-2"}}
+    kind = {"apiVersion": "gitops-mc.io/v1alpha1", "kind": "ClusterRollout"}
+    world.kubectl("POST", ELSEWHERE, {**kind, **body})
+    commit = world.push(three(GOOD))
+    world.run(replica, until=lambda w: w.fleet()["status"]["source"]["commit"] == commit and done(w))
+    assert wrote(world, "edge-2", "three")
 
 
 def test_memory_that_cannot_be_understood_shuts_its_cluster_and_is_never_written_over() -> None:

@@ -250,7 +250,7 @@ class FleetLoop:
             desk = self._forgotten(desk, done, fleet.policy.name)
         if not self.executor.begun:
             self.executor.begin(fleet)
-        self.executor.shut = {**self._shut, **_claimed(self.objects.foreign)}
+        self.executor.shut = {**self._shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
         look = self.executor.decide(fleet, desk.memory, self._acts(spec, desk))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
         self.memory = look.memory
@@ -372,7 +372,7 @@ class FleetLoop:
             attention=look.decision.attention,
             specs=specs,
             done=done,
-            shut=frozenset({*self._shut, *self.objects.foreign}),
+            shut=frozenset({*self._shut, *self.objects.claims, *self.objects.foreign}),
         )
 
     def _show_trouble(self, summary: Summary) -> None:
@@ -394,7 +394,7 @@ def _held(hold: Mapping[str, Any]) -> str:
 
 def _claimed(foreign: Mapping[str, str]) -> dict[str, str]:
     return {
-        name: f"Fleet {owner} has claimed it: a cluster belongs to one Fleet"
+        name: f"Fleet {owner} has claimed it, and a cluster belongs to one Fleet; where that one is gone: kubectl delete its ClusterRollout"
         for name, owner in foreign.items()
     }
 

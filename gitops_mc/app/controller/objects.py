@@ -20,6 +20,8 @@ from gitops_mc.core.model import (
     GLOBAL_CLUSTER,
     JsonObject,
     annotations_of,
+    labels_of,
+    metadata,
     name_of,
     resource_version,
     uid_of,
@@ -51,6 +53,8 @@ class FleetObjects:
     """By cluster."""
     found: set[str] = field(default_factory=set)
     """Clusters whose object stood there although no look had shown it: all that it remembers is to be read."""
+    claims: dict[str, str] = field(default_factory=dict)
+    """Clusters that a Fleet anywhere has claimed before this one, and that Fleet (`<namespace>/<name>`)."""
     foreign: dict[str, str] = field(default_factory=dict)
     """Clusters that a ClusterRollout of another Fleet has claimed, and that Fleet's name."""
 
@@ -59,7 +63,8 @@ class FleetObjects:
         gone, and what the API raises; then nothing is known to have changed.
         """
         fleet = self.api.get(GLOBAL_CLUSTER, FLEET, self.name, namespace=self.namespace)
-        heads = self.api.list_metadata(GLOBAL_CLUSTER, ROLLOUT, namespace=self.namespace, labels=self._label)
+        every = self.api.list_metadata(GLOBAL_CLUSTER, ROLLOUT)
+        heads = [h for h in every if self._is_ours(h)]
         moved = [
             name_of(h)
             for h in heads
@@ -70,6 +75,7 @@ class FleetObjects:
         changed |= self.rollouts.keys() - {name_of(h) for h in heads}
         if resource_version(fleet) != resource_version(self.fleet):
             changed.add("")
+        self.claims = _claims([h for h in every if not self._is_ours(h)], heads)
         self.fleet = fleet
         self.rollouts = {
             name: body
@@ -178,9 +184,28 @@ class FleetObjects:
         except NotFoundError:
             return None
 
-    @property
-    def _label(self) -> str:
-        return f"{FLEET_LABEL}={self.name}"
+    def _is_ours(self, head: JsonObject) -> bool:
+        return _namespace(head) == self.namespace and labels_of(head).get(FLEET_LABEL) == self.name
+
+
+def _claims(others: Sequence[JsonObject], ours: Sequence[JsonObject]) -> dict[str, str]:
+    """Clusters that another Fleet has claimed before we did. An object without a label says nothing of whose it is."""
+    since = {name_of(h): _age(h) for h in ours}
+    found: dict[str, str] = {}
+    for head in sorted(others, key=_age, reverse=True):
+        owner, cluster = labels_of(head).get(FLEET_LABEL), name_of(head)
+        if owner and (cluster not in since or _age(head) < since[cluster]):
+            found[cluster] = f"{_namespace(head)}/{owner}"
+    return found
+
+
+def _age(head: JsonObject) -> tuple[str, str]:
+    """Orders objects by when they were made; the uid where that was in the same second."""
+    return str(metadata(head).get("creationTimestamp") or ""), uid_of(head)
+
+
+def _namespace(head: JsonObject) -> str:
+    return str(metadata(head).get("namespace") or "")
 
 
 def _test(body: JsonObject) -> JsonObject:
