@@ -9,13 +9,14 @@ import pytest
 
 from gitops_mc.core.rollout import cluster
 from gitops_mc.sandbox.fleet import simple_fleet
+from gitops_mc.sandbox.moduleinfo import Publication
 from tests.scenarios.commits import Push
 from tests.scenarios.deeds import CUSTOM_LABEL
 from tests.scenarios.drawn import Approval, Aside, Deed, Event, HandAct, Script
 from tests.scenarios.invariants import BrokenError, Checks
 from tests.scenarios.invariants.evidence import kind_of
-from tests.scenarios.repository import MARKER
-from tests.scenarios.rollout_world import machine_config, manifest
+from tests.scenarios.repository import MARKER, OTHER_MODULE
+from tests.scenarios.rollout_world import machine_config, manifest, module
 from tests.scenarios.simulation import Simulation
 from tests.simulation.mutants import MUTANTS
 
@@ -134,3 +135,19 @@ def test_a_pool_that_we_have_made_is_one_that_we_have_touched() -> None:
     (taken,) = (one for one in played.ours if one.write.verb == "delete")
     assert kind_of(taken) == "machineconfigs"
     assert played.looks[taken.look].memory.cluster("edge-1").failure is None
+
+
+# ----------------------------------------------------------------------------------------------------------- deletions
+
+
+def test_a_module_that_has_not_passed_is_taken_back_by_its_revert_without_prune() -> None:
+    """The memory knows it by the module's name, the server by another one."""
+    with_module = {"clusters/edge-1/other.yaml": module("edge-1", "v4.2.0", OTHER_MODULE)}
+    app = files("edge-1", worker_app="one\n", master_app="one\n")
+    one = script(Push(0, {**app, **with_module}, "one"), Push(90, app, "revert"))
+    published = Publication(OTHER_MODULE, "v4.2.0")
+    spec = replace(one.spec, publications=(*one.spec.publications, published))
+    played = judged(replace(one, spec=spec))
+    (taken,) = (w for w in played.ours if w.write.verb == "delete")
+    assert kind_of(taken) == "moduleinfoes"
+    assert not played.looks[taken.look].memory.cluster("edge-1").out

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-from gitops_mc.core.model import FLEET_LABEL, labels_of
+from gitops_mc.core.model import FLEET_LABEL, MODULE_LABEL, labels_of
 from tests.scenarios.deeds import EMERGENCY
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
 from tests.scenarios.recording import OurWrite
@@ -73,12 +73,22 @@ def _deletes_only_its_own(e: Evidence, cluster: str) -> None:
         memory = e.memory(one)
         if e.s.heads[one.look].clusters and _blocked(e, one):
             e.fail(f"4: {told(one)}: its folder has problems")
-        if (name in {o.name for o in memory.created}) and (not memory.out or memory.failure):
+        unproven = not memory.out or memory.failure is not None
+        if unproven and _remembered_as(e, one) in {o.name for o in memory.created}:
             continue
         limits = e.s.heads[one.look].policy.prune
         counted[memory.started] += 1
         if not limits.enabled or counted[memory.started] > limits.max_deletes:
             e.fail(f"4: {told(one)}: {counted[memory.started]} deleted, limits {limits}")
+
+
+def _remembered_as(e: Evidence, one: OurWrite) -> str:
+    """The name by which the memory knows an object: a ModuleInfo by its module, which its labels said when we made it."""
+    if kind_of(one) != "moduleinfoes":
+        return one.write.name
+    bodies = (w.write.after for w in e.by_cluster[one.cluster] if w.write.name == one.write.name)
+    modules = (labels_of(body).get(MODULE_LABEL) for body in bodies if body is not None)
+    return next((str(module) for module in modules if module), "")
 
 
 def _blocked(e: Evidence, one: OurWrite) -> bool:
