@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from gitops_mc.app.controller.asking import Asked, Asking, specs_to_keep
 from gitops_mc.app.controller.forgetting import forgotten
 from gitops_mc.app.controller.keeping import Keeping, Page
 from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.orders import Desk, carried_out
 from gitops_mc.app.controller.past import Past, commits_in_use
+from gitops_mc.app.controller.seams import Means, Watcher
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.controller.telling import Discretion
 from gitops_mc.app.executor import Executor
@@ -26,54 +27,19 @@ from gitops_mc.app.use_cases.repository import past_contents
 from gitops_mc.core.custom.conditions import State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
 from gitops_mc.core.custom.kept import cluster_memory, fleet_memory, with_cluster_spec, with_fleet_spec
-from gitops_mc.core.custom.requests import On, requests_on
 from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
-from gitops_mc.core.model import Content, JsonObject
+from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
-from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
-from gitops_mc.core.rollout.waves import lines
 
+_LAST_CALLS: Final = 5.0
+"""Seconds that calls on the former way to the clusters get to end in."""
 _TENDED_EVERY: Final = timedelta(seconds=30)
-
-
-class Watcher(Protocol):
-    """Hears what happens: logs, metrics, Kubernetes events. Never raises, never waits."""
-
-    def looked(self, fleet: str, look: Look) -> None: ...
-
-    def polled(self, fleet: str, poller: Poller) -> None: ...
-
-    def ordered(self, fleet: str, said: tuple[str, ...]) -> None: ...
-
-    def troubled(self, fleet: str, reason: str) -> None: ...
-
-    def stepped(self, fleet: str, seconds: float) -> None: ...
-
-    def moded(self, fleet: str, mode: FleetMode) -> None: ...
-
-
-class Means(Protocol):
-    """What a Fleet's spec leads to. Made again when the spec changes in what it is made from."""
-
-    identity: str
-    """Of this installation."""
-
-    def poller(self, spec: FleetSpec) -> Poller:
-        """Raises GitopsMcError for what cannot be."""
-        ...
-
-    def tend(self, spec: FleetSpec) -> None:
-        """Called now and then: credentials that have been renewed are taken over. Raises GitopsMcError."""
-        ...
-
-    def executor(self, spec: FleetSpec) -> Executor:
-        """The loop gives it its `past`. Raises GitopsMcError."""
-        ...
 
 
 @dataclass(slots=True)
@@ -94,13 +60,13 @@ class FleetLoop:
     _keeping: Keeping = field(init=False)
     _discretion: Discretion = field(default_factory=Discretion)
     _shut: dict[str, str] = field(default_factory=dict)
-    _impatient: frozenset[str] = frozenset()
-    _overriding: dict[str, str] = field(default_factory=dict)
+    _asking: Asking = field(init=False)
     _answers: int = 0
     _tended: datetime | None = None
 
     def __post_init__(self) -> None:
         self._keeping = Keeping(self.objects)
+        self._asking = Asking(self.objects, self.means.identity, self._commands)
 
     @property
     def title(self) -> str:
@@ -160,6 +126,10 @@ class FleetLoop:
         except FleetSpecError as error:
             self._show_trouble(Summary(State.STUCK, "Spec", f"{error.message}; {error.hint}"))
             return
+        except GitopsMcError as error:  # a Secret that is not there, an address that cannot be
+            hint = f"; {error.hint}" if error.hint else ""
+            self._show_trouble(Summary(State.STUCK, "Access", f"{error.message}{hint}"))
+            return
         if not self._ours(spec):
             return
         assert self.poller is not None
@@ -192,7 +162,10 @@ class FleetLoop:
             self.poller.before = followed
             if kept is not None:  # until the new source has been read, what was followed stays
                 self.poller.desired, self.poller.pulled = kept.desired, kept.pulled
+                kept.workers.close()
         if self.executor is None or before is None or before.clusters != spec.clusters:
+            if self.executor is not None:  # of one cluster there is to be one job
+                self.executor.workers.close(within=_LAST_CALLS)
             self.executor = self.means.executor(spec)
         elif self._tended is None or self.clock.now() - self._tended >= _TENDED_EVERY:
             self._tended = self.clock.now()
@@ -241,22 +214,19 @@ class FleetLoop:
         assert self.poller is not None
         assert self.executor is not None
         assert self._past is not None
-        newest = {c.name: c.content for c in desired.clusters}
-        self._past.learn(desired)
-        self._past.keep(memory, self.poller.answers, newest)
         fleet = self._fleet(desired)
-        desk, done = self._orders(memory, newest, fleet)
-        if desk.forgotten:
-            desk = self._forgotten(desk, done, fleet.policy.name)
+        self._past.learn(desired)
+        self._past.keep(memory, self.poller.answers, {c.name: c.content for c in fleet.clusters})
+        asked = self._forgetting(self._asking.asked(memory, fleet, self.clock.now()), fleet)
+        desk = asked.desk
         if not self.executor.begun:
             self.executor.begin(fleet)
         self.executor.shut = {**self._shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
-        look = self.executor.decide(fleet, desk.memory, self._acts(spec, desk))
+        look = self.executor.decide(fleet, desk.memory, self._asking.acts(spec, desk))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
-        self.memory = look.memory
-        page = self._page(look, desk, done)
-        failed = self._keeping.keep(page)
-        self._forget_served(look, newest)
+        failed = self._keeping.keep(self._page(look, asked))
+        self.memory = look.memory  # what could not be kept is decided again, requests included
+        self._asking.served(desk, look.memory)
         look = _without(look, failed)
         for name, why in failed.items():
             self.watcher.troubled(
@@ -267,8 +237,22 @@ class FleetLoop:
         if desk.sync:
             self.poller.wake()
         self.watcher.looked(self.title, look)
-        self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted) and not look.decision.attention
+        self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
         self.executor.go_on(look)
+
+    def _forgetting(self, asked: Asked, fleet: Fleet) -> Asked:
+        """Forget the clusters that are to be forgotten: at once, and for good."""
+        assert self.executor is not None
+        assert self.memory is not None
+        if not asked.desk.forgotten:
+            return asked
+        desk = forgotten(asked.desk, self.objects, self.executor, fleet.policy.name)
+        for cluster in desk.forgotten.keys() - desk.undone:
+            self._keeping.forget(cluster)
+            self.memory = self.memory.without_cluster(cluster)
+        # the request went with the object; or it stays, to be carried out by a later pass
+        done = {name: taken for name, taken in asked.done.items() if name not in desk.forgotten}
+        return Asked(desk, done)
 
     def _fleet(self, desired: DesiredState) -> Fleet:
         assert self.poller is not None
@@ -277,83 +261,9 @@ class FleetLoop:
             policy = replace(policy, name=self.objects.name)
         return Fleet(policy, desired.clusters, self.poller.pulled.commit)
 
-    # ------------------------------------------------------------------------------------------------------- orders
-
-    def _orders(
-        self, memory: FleetMemory, newest: Mapping[str, Content], fleet: Fleet
-    ) -> tuple[Desk, dict[str, dict[str, str]]]:
-        """What humans have asked for since, carried out; and which requests are to be taken off which object."""
-        holds = {n: {"hold": _parts(b)[0].get("hold")} for n, b in self.objects.rollouts.items()}
-        desk = Desk(
-            memory,
-            newest,
-            self.means.identity,
-            self._commands,
-            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None},
-            impatient=self._impatient,
-            overriding=self._overriding,
-        )
-        done: dict[str, dict[str, str]] = {}
-        carriers = [("", self.objects.fleet, On.FLEET)]
-        carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
-        found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
-        if found:
-            desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
-        for name, asked in found:
-            desk = carried_out(desk, name, asked, self.clock.now())
-            done.setdefault(name, {})[asked.annotation] = asked.value
-        self._impatient, self._overriding = desk.impatient, dict(desk.overriding)
-        return desk, done
-
-    def _forgotten(self, desk: Desk, done: dict[str, dict[str, str]], fleet: str) -> Desk:
-        assert self.executor is not None
-        desk = forgotten(desk, self.objects, self.executor, fleet)
-        for cluster in desk.forgotten:
-            done.pop(cluster, None)  # it went with the object; or stays, to be tried again
-            if cluster not in desk.undone:
-                self._keeping.forget(cluster)
-        return desk
-
-    def _acts(self, spec: FleetSpec, desk: Desk) -> Acts:
-        ordered = desk.fleet_spec
-        suspended = spec.suspended
-        if "suspend" in ordered:
-            suspended = str(ordered.get("suspendReason") or "") if ordered["suspend"] else ""
-        abort = spec.abort
-        if "abort" in ordered:
-            abort = fleet_spec(
-                {**self.objects.fleet, "spec": {**self.objects.fleet["spec"], **ordered}}
-            ).abort
-        everywhere = desk.overriding.get("")
-        overriding = dict(desk.overriding)
-        if everywhere is not None:
-            overriding |= dict.fromkeys(desk.newest, everywhere)
-        held = {n: _held(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
-        return Acts(
-            approved=desk.approved,
-            impatient=desk.impatient,
-            suspended=suspended,
-            held=held,
-            aborted=abort,
-            overriding=overriding,
-        )
-
-    def _forget_served(self, look: Look, newest: Mapping[str, Content]) -> None:
-        """Impatience and overrides are over once the newest content has passed."""
-        passed = {
-            n for n, c in newest.items() if look.memory.cluster(n).passed == c and look.memory.cluster(n).out
-        }
-        started = {n for n, c in newest.items() if look.memory.cluster(n).started == c}
-        self._impatient -= started
-        self._overriding = {
-            n: told
-            for n, told in self._overriding.items()
-            if (n and n not in passed) or (not n and not passed >= newest.keys())
-        }
-
     # ------------------------------------------------------------------------------------------------------ showing
 
-    def _page(self, look: Look, desk: Desk, done: Mapping[str, Mapping[str, str]]) -> Page:
+    def _page(self, look: Look, asked: Asked) -> Page:
         assert self.poller is not None
         told, now = self._told, look.at
         shown: dict[str, JsonObject] = {
@@ -361,17 +271,14 @@ class FleetLoop:
             for view in look.decision.clusters
         }
         shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, told)
-        specs: dict[str, Mapping[str, Any]] = {n: s for n, s in desk.rollout_specs.items() if n in done}
-        if desk.fleet_spec:
-            specs[""] = desk.fleet_spec
         return Page(
             at=now,
             memory=look.memory,
             shown=shown,
             moving=frozenset(move.cluster for move in look.decision.moves),
             attention=look.decision.attention,
-            specs=specs,
-            done=done,
+            specs=specs_to_keep(asked),
+            done=asked.done,
             shut=frozenset({*self._shut, *self.objects.claims, *self.objects.foreign}),
         )
 
@@ -385,11 +292,6 @@ class FleetLoop:
 
 def _parts(body: JsonObject) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
     return body.get("spec") or {}, body.get("status") or {}
-
-
-def _held(hold: Mapping[str, Any]) -> str:
-    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
-    return f"{by}: {reason}" if by else reason
 
 
 def _claimed(foreign: Mapping[str, str]) -> dict[str, str]:

@@ -1,0 +1,115 @@
+"""What humans ask for, pass by pass: requests on the objects, orders that stand in spec, and what of it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.orders import Desk, carried_out
+from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
+from gitops_mc.core.custom.requests import On, requests_on
+from gitops_mc.core.model import Content, JsonObject
+from gitops_mc.core.render.fleet_commands import FleetCommands
+from gitops_mc.core.rollout.inputs import Acts, Fleet
+from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.waves import lines
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the requests of this pass have come to, and which are to be taken off which object (`""`: the Fleet)."""
+
+    desk: Desk
+    done: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(slots=True)
+class Asking:
+    """Impatience and overrides hold for the content they were said for; a restart forgets them, and they are asked for again."""
+
+    objects: FleetObjects
+    identity: str
+    commands: FleetCommands
+    _impatient: frozenset[str] = frozenset()
+    _overriding: dict[str, str] = field(default_factory=dict)
+
+    def asked(self, memory: FleetMemory, fleet: Fleet, now: datetime) -> Asked:
+        """What humans have asked for since, carried out on the memory."""
+        holds = {n: {"hold": _spec(b).get("hold")} for n, b in self.objects.rollouts.items()}
+        desk = Desk(
+            memory,
+            {c.name: c.content for c in fleet.clusters},
+            self.identity,
+            self.commands,
+            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None},
+            impatient=self._impatient,
+            overriding=self._overriding,
+        )
+        done: dict[str, dict[str, str]] = {}
+        carriers = [("", self.objects.fleet, On.FLEET)]
+        carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
+        found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
+        if found:
+            desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
+        for name, asked in found:
+            desk = carried_out(desk, name, asked, now)
+            done.setdefault(name, {})[asked.annotation] = asked.value
+        return Asked(desk, done)
+
+    def acts(self, spec: FleetSpec, desk: Desk) -> Acts:
+        """All that stands, what was just ordered included."""
+        ordered = desk.fleet_spec
+        suspended = spec.suspended
+        if "suspend" in ordered:
+            suspended = str(ordered.get("suspendReason") or "") if ordered["suspend"] else ""
+        abort = spec.abort
+        if "abort" in ordered:
+            body = self.objects.fleet
+            abort = fleet_spec({**body, "spec": {**body["spec"], **ordered}}).abort
+        everywhere = desk.overriding.get("")
+        overriding = dict(desk.overriding)
+        if everywhere is not None:
+            overriding |= dict.fromkeys(desk.newest, everywhere)
+        held = {n: _held(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
+        return Acts(
+            approved=desk.approved,
+            impatient=desk.impatient,
+            suspended=suspended,
+            held=held,
+            aborted=abort,
+            overriding=overriding,
+        )
+
+    def served(self, desk: Desk, memory: FleetMemory) -> None:
+        """The pass is kept: impatience is over where the newest content has been started, an override where it has passed."""
+        newest: Mapping[str, Content] = desk.newest
+        passed = {n for n, c in newest.items() if memory.cluster(n).passed == c and memory.cluster(n).out}
+        started = {n for n, c in newest.items() if memory.cluster(n).started == c}
+        self._impatient = desk.impatient - started
+        self._overriding = {
+            n: told
+            for n, told in desk.overriding.items()
+            if (n and n not in passed) or (not n and not passed >= newest.keys())
+        }
+
+
+def specs_to_keep(asked: Asked) -> dict[str, Mapping[str, Any]]:
+    """Members of spec that have been ordered, by object."""
+    desk = asked.desk
+    specs: dict[str, Mapping[str, Any]] = {n: s for n, s in desk.rollout_specs.items() if n in asked.done}
+    if desk.fleet_spec:
+        specs[""] = desk.fleet_spec
+    return specs
+
+
+def _spec(body: JsonObject) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = body.get("spec") or {}
+    return found
+
+
+def _held(hold: Mapping[str, Any]) -> str:
+    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
+    return f"{by}: {reason}" if by else reason

@@ -1,0 +1,46 @@
+"""What the loop of a Fleet needs of whoever connects it, and whom it tells."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gitops_mc.app.controller.sources import Poller
+from gitops_mc.app.executor import Executor
+from gitops_mc.app.looks import Look
+from gitops_mc.app.telemetry_ports import FleetMode
+from gitops_mc.core.custom.fleet_spec import FleetSpec
+
+
+class Watcher(Protocol):
+    """Hears what happens: logs, metrics, Kubernetes events. Never raises, never waits."""
+
+    def looked(self, fleet: str, look: Look) -> None: ...
+
+    def polled(self, fleet: str, poller: Poller) -> None: ...
+
+    def ordered(self, fleet: str, said: tuple[str, ...]) -> None: ...
+
+    def troubled(self, fleet: str, reason: str) -> None: ...
+
+    def stepped(self, fleet: str, seconds: float) -> None: ...
+
+    def moded(self, fleet: str, mode: FleetMode) -> None: ...
+
+
+class Means(Protocol):
+    """What a Fleet's spec leads to. Made again when the spec changes in what it is made from."""
+
+    identity: str
+    """Of this installation."""
+
+    def poller(self, spec: FleetSpec) -> Poller:
+        """Raises GitopsMcError for what cannot be."""
+        ...
+
+    def tend(self, spec: FleetSpec) -> None:
+        """Called now and then: credentials that have been renewed are taken over. Raises GitopsMcError."""
+        ...
+
+    def executor(self, spec: FleetSpec) -> Executor:
+        """The loop gives it its `past`. Raises GitopsMcError."""
+        ...
