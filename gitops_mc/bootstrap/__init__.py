@@ -98,7 +98,7 @@ def session(
     """
     stop = stop or threading.Event()
     clock = clock_of(access, stop)
-    transport = _transport(access, clusters)
+    transport = transport_of(access, clusters)
     workers = ThreadWorkers(_CALLS_AT_ONCE)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
     api = ClusterApi(ReadOnlyOnce(transport, stop.is_set), clock, jitter=jitter)
@@ -110,7 +110,8 @@ def session(
         transport.close()
 
 
-def _transport(access: Access, clusters: tuple[str, ...]) -> GatewayTransport | KubeconfigTransport:
+def transport_of(access: Access, clusters: tuple[str, ...]) -> GatewayTransport | KubeconfigTransport:
+    """The way to these clusters, and to global. Raises UsageError."""
     from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport  # noqa: PLC0415 - slow to load
 
     match access:

@@ -1,10 +1,9 @@
-"""What a human says to a rollout. Each act writes the state file, under its lock."""
+"""What a human says to a rollout: to a state file, under its lock, or with --fleet to the controller of a Fleet."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,16 +15,27 @@ from gitops_mc.app.use_cases.repository import Repository, chosen, usable
 from gitops_mc.bootstrap import STATE_FILE, Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.asking import whoami
+from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.fleets import (
+    FleetAsked,
+    beside,
+    maybe_fleet,
+    maybe_fleet_or_connection,
+    maybe_fleet_with_more,
+    needs_reason,
+    request,
+    showing,
+    wish,
+)
+from gitops_mc.cli.spans import span_of
 from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.errors import EXIT_DONE, GitopsMcError, UsageError
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.memory import FleetMemory
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_SPAN = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_LONGEST = timedelta(days=366)
 
 _REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
 _STATE = click.option(
@@ -52,6 +62,12 @@ def _act(terminal: Terminal, file: Path, act: Callable[[FleetMemory, datetime], 
     return EXIT_DONE
 
 
+def _ask(terminal: Terminal, fleet: FleetAsked, verb: Verb, cluster: str, reason: str, **members: str) -> int:
+    """Of the controller, on the object of a cluster, or on the Fleet's where none is named."""
+    wishes = (wish(verb, reason, cluster, members), *beside(fleet, reason, cluster))
+    return request(terminal, fleet, lambda _: wishes)
+
+
 def _by(at: datetime, reason: str) -> acts.By:
     return acts.By(whoami(), at, reason)
 
@@ -61,16 +77,27 @@ def _by(at: datetime, reason: str) -> acts.By:
 @click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
 @_REASON
 @_STATE
+@maybe_fleet_with_more
 @click.pass_obj
-def release(terminal: Terminal, *, cluster: str | None, everything: bool, reason: str, state: Path) -> int:
+def release(
+    terminal: Terminal,
+    *,
+    cluster: str | None,
+    everything: bool,
+    reason: str,
+    state: Path,
+    fleet: FleetAsked | None,
+) -> int:
     """Lift the hold of a cluster's failure, and the halt when no other cluster is left in it. The clocks of what failed begin
-    anew; the next apply tries the same content again.
+    anew; the next apply (the controller: by itself) tries the same content again. With --fleet also the hold of `hold`.
     """
     if (cluster is None) == (not everything):
         raise UsageError(
             "one cluster has to be named, or all of them",
             hint="gitops-mc release CLUSTER, or gitops-mc release --all; gitops-mc status names those that are held",
         )
+    if fleet is not None:
+        return _ask(terminal, fleet, Verb.RELEASE, cluster or "", reason)
     if cluster is None:
         return _act(terminal, state, lambda memory, at: acts.release_all(memory, _by(at, reason)))
     return _act(terminal, state, lambda memory, at: acts.release(memory, cluster, _by(at, reason)))
@@ -80,12 +107,15 @@ def release(terminal: Terminal, *, cluster: str | None, everything: bool, reason
 @click.argument("cluster")
 @_REASON
 @_STATE
+@maybe_fleet_with_more
 @click.pass_obj
-def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path) -> int:
+def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path, fleet: FleetAsked | None) -> int:
     """Have one cluster try once more what failed there, be it that it was rolled back from it. The clocks of what failed begin
     anew, and what is left to write is written through the halt. The halt itself stays: no other cluster begins anything until
     this one has passed.
     """
+    if fleet is not None:
+        return _ask(terminal, fleet, Verb.RETRY, cluster, reason)
     return _act(terminal, state, lambda memory, at: acts.retry(memory, cluster, _by(at, reason)))
 
 
@@ -94,8 +124,17 @@ def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path) -> int:
 @click.option("--all", "everything", is_flag=True, help="Every cluster that can go back.")
 @_REASON
 @_STATE
+@maybe_fleet_with_more
 @click.pass_obj
-def rollback(terminal: Terminal, *, cluster: str | None, everything: bool, reason: str, state: Path) -> int:
+def rollback(
+    terminal: Terminal,
+    *,
+    cluster: str | None,
+    everything: bool,
+    reason: str,
+    state: Path,
+    fleet: FleetAsked | None,
+) -> int:
     """Have a cluster go back to the content it passed last, after its pools failed with newer content. The next apply carries
     it out, by the same steps and gates, and touches no module. What failed is held there until newer content changes it, or
     somebody says retry or release; the halt stays.
@@ -105,6 +144,8 @@ def rollback(terminal: Terminal, *, cluster: str | None, everything: bool, reaso
             "one cluster has to be named, or all of them",
             hint="gitops-mc rollback CLUSTER, or gitops-mc rollback --all; gitops-mc status names those that failed",
         )
+    if fleet is not None:
+        return _ask(terminal, fleet, Verb.ROLLBACK, cluster or "", reason)
     if cluster is None:
         return _act(terminal, state, lambda memory, at: acts.rollback_all(memory, _by(at, reason)))
     return _act(terminal, state, lambda memory, at: acts.rollback(memory, cluster, _by(at, reason)))
@@ -116,7 +157,7 @@ def rollback(terminal: Terminal, *, cluster: str | None, everything: bool, reaso
 @options.REVISION
 @_REASON
 @connecting.STATE
-@connecting.maybe_connection
+@maybe_fleet_or_connection
 @click.pass_obj
 def forget(
     terminal: Terminal,
@@ -126,15 +167,18 @@ def forget(
     revision: str | None,
     reason: str,
     state: Path | None,
-    access: Access | None,
+    access: Later,
+    fleet: FleetAsked | None,
 ) -> int:
     """Drop all that is remembered of a cluster, and with a connection take our label and annotation off what we wrote there.
     Nothing is ever deleted. A cluster whose folder has left Git is shown no more; one that is still in Git is met as for the
     first time. Without a connection only the memory is dropped.
     """
+    if fleet is not None:
+        return _ask(terminal, fleet, Verb.FORGET, cluster, reason)
     file = connecting.state_file(state, repo)
-    if access is not None:
-        _unmark(terminal, file, cluster, access, open_repository(repo, revision))
+    if (way := access.maybe()) is not None:
+        _unmark(terminal, file, cluster, way, open_repository(repo, revision))
     return _act(terminal, file, lambda memory, at: acts.forget(memory, cluster, _by(at, reason)))
 
 
@@ -152,6 +196,7 @@ def _unmark(terminal: Terminal, file: Path, cluster: str, access: Access, reposi
 @_UNDO
 @_REASON
 @connecting.STATE
+@maybe_fleet
 @click.pass_obj
 def skip(
     terminal: Terminal,
@@ -162,10 +207,16 @@ def skip(
     undo: bool,
     reason: str,
     state: Path | None,
+    fleet: FleetAsked | None,
 ) -> int:
     """Leave a cluster out for the content that the repository has for it now; newer content takes it in again. Waves no
     longer wait for it. What it has begun stays as it is.
     """
+    if fleet is not None and undo:
+        return _ask(terminal, fleet, Verb.UNSKIP, cluster, reason)
+    if fleet is not None:
+        needs_reason("skip", reason)
+        return _ask(terminal, fleet, Verb.SKIP, cluster, reason)
     file = connecting.state_file(state, repo)
     if undo:
         return _act(terminal, file, lambda memory, at: acts.unskip(memory, cluster, _by(at, reason)))
@@ -183,13 +234,24 @@ def skip(
 @_UNDO
 @_REASON
 @_STATE
+@maybe_fleet
 @click.pass_obj
 def excuse(
-    terminal: Terminal, *, node: str, cluster: str, span: str, undo: bool, reason: str, state: Path
+    terminal: Terminal,
+    *,
+    node: str,
+    cluster: str,
+    span: str,
+    undo: bool,
+    reason: str,
+    state: Path,
+    fleet: FleetAsked | None,
 ) -> int:
     """Leave a node out of its pool's gate until a time: the gate then looks at every other node by itself. It needs a reason
     and an end. The node still uses up maxUnavailable while it is away.
     """
+    if undo and fleet is not None:
+        return _ask(terminal, fleet, Verb.UNEXCUSE, cluster, reason, node=node)
     if undo:
         return _act(terminal, state, lambda memory, at: acts.unexcuse(memory, cluster, node, _by(at, reason)))
     if not reason or not span:
@@ -197,6 +259,8 @@ def excuse(
             "an excuse needs a reason and an end", hint='--reason "disk is being replaced" --for 24h'
         )
     lasting = span_of(span)
+    if fleet is not None:
+        return _ask(terminal, fleet, Verb.EXCUSE, cluster, reason, **{"node": node, "for": span})
     return _act(
         terminal,
         state,
@@ -209,23 +273,26 @@ def excuse(
 @click.option("--cluster", metavar="CLUSTER", help="The cluster that shows it, if several do.")
 @_REASON
 @_STATE
+@maybe_fleet
 @click.pass_obj
-def accept(terminal: Terminal, *, finding: str, cluster: str | None, reason: str, state: Path) -> int:
+def accept(
+    terminal: Terminal,
+    *,
+    finding: str,
+    cluster: str | None,
+    reason: str,
+    state: Path,
+    fleet: FleetAsked | None,
+) -> int:
     """Accept a finding by its id, which status and why show. That of a pool's gate: its rendered config differs from the
     merge of its configs in just this way. `drift:KIND/NAME`: Git's side wins over what was changed by hand in an object
     that gitops-mc has written, and the next apply writes it. The one holds until the cluster is given newer content, the other also ends once
     Git's side is back.
     """
+    if fleet is not None:
+        return request(
+            terminal,
+            fleet,
+            lambda place: [wish(Verb.ACCEPT, reason, cluster or showing(place, finding), {"id": finding})],
+        )
     return _act(terminal, state, lambda memory, at: acts.accept(memory, finding, cluster, _by(at, reason)))
-
-
-def span_of(text: str) -> timedelta:
-    """`90m`, `24h`, `1d12h`. Raises UsageError."""
-    match = _SPAN.fullmatch(text)
-    parts = [int(n or 0) for n in match.groups()] if match and text else []
-    lasting = timedelta(0)
-    if parts and max(parts) <= _LONGEST.total_seconds():
-        lasting = timedelta(days=parts[0], hours=parts[1], minutes=parts[2], seconds=parts[3])
-    if not timedelta(0) < lasting <= _LONGEST:
-        raise UsageError(f"{text} is no span of time", hint="write 90m, 24h or 3d; a year at most")
-    return lasting

@@ -76,6 +76,11 @@ def maybe_connection(command: F) -> F:
     return _connected(command, lambda ways: _access(ways) if ways.gateway or ways.kubeconfig else None)
 
 
+def later_connection(command: F) -> F:
+    """The same for a command that needs one in some of its uses: `access` is a Later."""
+    return _connected(command, Later)
+
+
 @dataclass(frozen=True, slots=True)
 class _Ways:
     gateway: str | None
@@ -83,6 +88,21 @@ class _Ways:
     ca_file: Path | None
     kubeconfig: Path | None
     contexts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A connection that is made sense of when it is asked for."""
+
+    ways: _Ways
+
+    def __call__(self) -> Access:
+        """Raises UsageError where none is given, or what is given makes no sense."""
+        return _access(self.ways)
+
+    def maybe(self) -> Access | None:
+        """None where none is given."""
+        return _access(self.ways) if self.ways.gateway or self.ways.kubeconfig else None
 
 
 def _access(ways: _Ways) -> Access:
@@ -96,7 +116,7 @@ def _access(ways: _Ways) -> Access:
     return _gateway(ways.gateway, ways.token_file, ways.ca_file, ways.contexts)
 
 
-def _connected(command: F, access_of: Callable[[_Ways], Access | None]) -> F:
+def _connected(command: F, access_of: Callable[[_Ways], object]) -> F:
     @wraps(command)
     def with_access(
         *arguments: Any,

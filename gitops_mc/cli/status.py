@@ -9,8 +9,11 @@ import click
 
 from gitops_mc.app.use_cases.repository import usable
 from gitops_mc.app.use_cases.standing import stand
-from gitops_mc.bootstrap import Access, driver_of, look_at_memory, open_repository, session
+from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
+from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.fleets import FleetAsked, looked_at
+from gitops_mc.cli.fleets_shown import show_status
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -27,7 +30,7 @@ from gitops_mc.core.rollout.memory import FleetMemory, from_json
 @options.REVISION
 @options.output("text", "json")
 @connecting.STATE
-@connecting.maybe_connection
+@looked_at
 @click.pass_obj
 def command(
     terminal: Terminal,
@@ -36,14 +39,19 @@ def command(
     revision: str | None,
     output: str,
     state: Path | None,
-    access: Access | None,
+    access: Later,
+    fleet: FleetAsked | None,
 ) -> int:
     """Show how every wave and cluster stands: content, commit, steps, gates with their reasons, holds, approvals, soaks,
     excused nodes, accepted findings, and what humans did. Without a connection: from the memory alone. With one: the
     clusters are looked at, with the age of every fact. Nothing is written, and no running rollout is disturbed.
+
+    With --fleet: what the controller shows and remembers in the Fleet's objects on global, and how old that is.
     """
-    file = connecting.state_file(state, repo)
-    if access is None:
+    if fleet is not None:
+        return show_status(terminal, fleet, output)
+    file, way = connecting.state_file(state, repo), access.maybe()
+    if way is None:
         kept = look_at_memory(file).load()
         memory = FleetMemory() if kept is None else from_json(kept)
         now, seen = moment(memory, datetime.now(UTC)), None
@@ -52,10 +60,10 @@ def command(
         found, commit = repository.read()
         learnt = Learnt(terminal, found)
         usable(found)
-        fleet = Fleet(found.policy, found.clusters, commit)
+        wanted = Fleet(found.policy, found.clusters, commit)
         names = tuple(c.name for c in found.clusters)
-        with session(access, names, look_at_memory(file), repository) as connected:
-            standing = stand(connected, fleet)
+        with session(way, names, look_at_memory(file), repository) as connected:
+            standing = stand(connected, wanted)
         learnt.look(standing.live)
         memory, now, seen = standing.memory, standing.at, Seen(standing.decision, standing.live)
     told = status_json(memory, now, seen, driver_of(file))

@@ -8,8 +8,11 @@ import click
 
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.app.use_cases.standing import stand
-from gitops_mc.bootstrap import Access, driver_of, look_at_memory, open_repository, session
+from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
+from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.fleets import FleetAsked, looked_at
+from gitops_mc.cli.fleets_shown import show_why
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, UsageError
@@ -27,7 +30,7 @@ from gitops_mc.core.why import Question, why
 @options.REVISION
 @options.output("text", "json")
 @connecting.STATE
-@connecting.connection
+@looked_at
 @click.pass_obj
 def command(
     terminal: Terminal,
@@ -37,22 +40,27 @@ def command(
     revision: str | None,
     output: str,
     state: Path | None,
-    access: Access,
+    access: Later,
+    fleet: FleetAsked | None,
 ) -> int:
     """Say why a cluster, or one of its pools, stands where it stands: from file and commit over content, wave, halt,
     budgets, step and gates down to the node that holds it up; and what to type. Nothing is written.
+
+    With --fleet: from what the controller shows and remembers in its objects on global.
     """
+    if fleet is not None:
+        return show_why(terminal, fleet, subject, output)
     name, _, pool = subject.partition("/")
     repository = open_repository(repo, revision)
     found, commit = repository.read()
     learnt = Learnt(terminal, found)
     usable(found)
     (wanted,) = chosen(found, (name,))
-    fleet = Fleet(found.policy, found.clusters, commit)
+    everybody = Fleet(found.policy, found.clusters, commit)
     names = tuple(c.name for c in found.clusters)
     file = connecting.state_file(state, repo)
-    with session(access, names, look_at_memory(file), repository) as connected:
-        standing = stand(connected, fleet)
+    with session(access(), names, look_at_memory(file), repository) as connected:
+        standing = stand(connected, everybody)
     learnt.look(standing.live)
     _check_pool(standing.live[name], pool)
     question = Question(

@@ -19,6 +19,10 @@ LONGEST_MESSAGE: Final = 2_000
 """Characters; more is cut off, and `gitops-mc why` has it all."""
 
 
+WHAT_HELPS: Final = "; what helps: "
+"""Stands in a message between the reasons and what a human can do."""
+
+
 class State(StrEnum):
     """What somebody who waits for Ready has to know."""
 
@@ -70,7 +74,7 @@ def of_outlook(outlook: Outlook) -> Summary:
         case Wait(reason=reason):
             return Summary(State.MOVING, "Rolling", reason)
         case Hold(reasons, acts):
-            told = "; ".join(reasons) + (f"; what helps: {'; '.join(acts)}" if acts else "")
+            told = "; ".join(reasons) + (f"{WHAT_HELPS}{'; '.join(acts)}" if acts else "")
             return Summary(State.STUCK, "NeedsSomebody", told)
         case Halted(reason):
             return Summary(State.STUCK, "Halted", reason)

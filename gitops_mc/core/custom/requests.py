@@ -18,7 +18,8 @@ from gitops_mc.core.model import JsonObject, annotations_of
 PREFIX: Final = "gitops-mc.io/"
 SOMEBODY: Final = "somebody with kubectl"
 """Who asks where nobody is named; the API server's audit log knows."""
-_LONGEST: Final = 4_000
+LONGEST: Final = 4_000
+"""Characters of a value that are read."""
 
 
 class Verb(StrEnum):
@@ -133,8 +134,8 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
 def _members(value: str) -> Mapping[str, str] | str:
     """The members of a mapping; a value that is none is the reason. A string tells what is wrong."""
     text = value.strip()
-    if len(text) > _LONGEST:
-        return f"its value has {len(text)} characters, at most {_LONGEST} are read"
+    if len(text) > LONGEST:
+        return f"its value has {len(text)} characters, at most {LONGEST} are read"
     if not text.startswith("{"):
         return {"reason": text}
     try:

@@ -15,6 +15,11 @@ from gitops_mc.core.rollout.driver import UNDRIVEN
 DEFAULT_NAMESPACE: Final = "gitops-mc"
 DRIVEN: Final = "the controller goes on by itself"
 """Said where, without one, somebody would have to run apply."""
+_DRIVEN: Final = (
+    (UNDRIVEN, DRIVEN),
+    ("writes go on with the next apply", "writes go on"),
+    ("the next apply writes it", "the next pass writes it"),
+)
 _NAME: Final = r"[\w{}][\w.:/{}-]*(?<![.:])"
 """Of a cluster, wave, node or finding; or what stands for one."""
 _FLEET: Final = (
@@ -29,12 +34,18 @@ _FLEET: Final = (
     (r"why(?= shows?\b)", "why CLUSTER"),
     (r"why (?P<asked>NAME)", "why {asked}"),
     (r"status", "status"),
+    (r"resume", "resume"),
 )
 """What the core says, and what it is with a Fleet; the first that fits."""
 _OF_FLEET: Final = tuple(
     (re.compile(rf"gitops-mc (?>{said.replace('NAME', _NAME)})(?! ?--)"), with_fleet)
     for said, with_fleet in _FLEET
 )
+_ORDERS: Final = (
+    (re.compile(r"\bresume the rollout\b"), "gitops-mc resume"),
+    (re.compile(rf"\btake the hold of ({_NAME}) back\b"), r"gitops-mc release \1"),
+)
+"""What the core says without a command, as without a controller there is none."""
 _OF_REPO: Final = re.compile(r"gitops-mc (plan|validate|diff|doctor)\b(?! REPO)")
 """Of a checkout; a controller has no folder that they would be typed in."""
 
@@ -54,7 +65,11 @@ class FleetCommands:
 
     def said(self, text: str) -> str:
         """A message with every command in it as it is typed for this Fleet. A message that was said so stays as it is."""
-        told = text.replace(UNDRIVEN, DRIVEN)
+        told = text
+        for without, driven in _DRIVEN:
+            told = told.replace(without, driven)
+        for words, command in _ORDERS:
+            told = words.sub(command, told)
         for said, with_fleet in _OF_FLEET:
             told = said.sub(partial(self._typed, with_fleet), told)
         return _OF_REPO.sub(r"gitops-mc \1 REPO", told)

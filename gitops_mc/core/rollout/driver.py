@@ -11,6 +11,8 @@ class Driver(StrEnum):
     NOBODY = "nobody"
     APPLY = "apply"
     """A process that holds the state file."""
+    CONTROLLER = "controller"
+    """The controller of a Fleet."""
 
 
 UNDRIVEN = "nothing moves until somebody runs: gitops-mc apply"

@@ -10,7 +10,7 @@ from gitops_mc.core.rollout.timing import override
 from gitops_mc.core.why.link import Link, Question, Subject
 
 _GOOD = (Standing.PASSED, Standing.READY)
-_COMMANDS = {
+COMMANDS = {
     Standing.FAILED: (
         "gitops-mc apply  # after a commit that corrects it",
         "gitops-mc release {0}  # to try the same content again",
@@ -27,6 +27,7 @@ _COMMANDS = {
     Standing.PROBLEMS: ("gitops-mc validate",),
     Standing.READY: ("gitops-mc apply",),
 }
+"""What to type where a cluster stands so; `{0}` is its name."""
 
 
 def window(q: Question) -> Iterator[Link]:
@@ -40,7 +41,7 @@ def window(q: Question) -> Iterator[Link]:
 def cluster(q: Question) -> Iterator[Link]:
     """Where it stands, and with which content."""
     view, m = q.view, q.remembered
-    commands = tuple(c.format(q.name) for c in _COMMANDS.get(view.standing, ()))
+    commands = tuple(c.format(q.name) for c in COMMANDS.get(view.standing, ()))
     blocks = view.standing not in _GOOD
     held = m.failure is not None and view.reason == m.failure.reason
     told = (
