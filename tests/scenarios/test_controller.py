@@ -9,6 +9,7 @@ import pytest
 
 from gitops_mc.app.ports import MERGE_PATCH
 from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.faults import FaultId
 from tests.scenarios.controller_world import API, FLEETS, ROLLOUTS, ControllerWorld
 from tests.scenarios.rollout_world import FLEET, UNIT, machine_config
@@ -53,6 +54,16 @@ def test_a_commit_that_is_pushed_reaches_every_cluster_and_the_fleet_becomes_rea
     assert {world.standing(name) for name in NAMES} == {"passed"}
     assert reboots(world) == {f"{name}-w{n}": 1 for name in NAMES for n in (1, 2)}
     assert world.fleet()["status"]["progress"] == "3/3"
+
+
+def test_the_fleet_says_that_it_is_done_within_seconds_of_the_last_cluster_that_passed() -> None:
+    world = pushed()
+    replica = world.run(
+        until=lambda w: bool(w.heard.looks) and isinstance(w.heard.looks[-1].decision.outlook, Done)
+    )
+    world.run(replica, hours=15 / 3600)
+    assert world.outlook() == "done"
+    assert world.ready() == "Done"
 
 
 def test_the_next_commit_is_followed_without_anybody_doing_anything() -> None:

@@ -5,6 +5,7 @@
 | anything but clocks, or a move depends on it | at once, before the move |
 | clocks, and what is shown, of a cluster that decides what comes next | every SOON |
 | what is shown of the others | every SOON; clocks alone: not at all, they begin anew after a restart |
+| what is shown of the Fleet, when Git was asked last | every SOON; that time alone: SELDOM |
 
 The Fleet is written first, so that a halt is known before the failure that made it; but an object that carries a request that has been
 carried out is written last, so that a death in between carries the request out again.
@@ -82,7 +83,8 @@ class Keeping:
     def _keep_fleet(self, page: Page) -> None:
         urgent = self._fleet is None or _settled(self._fleet) != _settled(page.memory)
         pressing = bool(page.moving) or "" in page.done or "" in page.specs
-        due = self._due("", SOON if page.attention else SELDOM, page.at)
+        lively = bool(page.attention) or self._tells_something_else(page)
+        due = self._due("", SOON if lively else SELDOM, page.at)
         if not (urgent or pressing or due):
             return
         part = fleet_part(page.memory)
@@ -111,8 +113,18 @@ class Keeping:
         stands = (self.objects.rollouts.get(name) or {}).get("status") or {}
         return {k: v for k, v in stands.items() if k != "memory"} != page.shown.get(name, {})
 
+    def _tells_something_else(self, page: Page) -> bool:
+        """Whether the Fleet's object shows what is not so any more; but for when Git was asked last."""
+        stands = self.objects.fleet.get("status") or {}
+        return _told(stands) != _told(page.shown.get("", {}))
+
     def _due(self, name: str, every: timedelta, now: datetime) -> bool:
         return name not in self._at or now - self._at[name] >= every
+
+
+def _told(status: Mapping[str, Any]) -> Mapping[str, Any]:
+    source = {k: v for k, v in (status.get("source") or {}).items() if k != "polled"}
+    return {**{k: v for k, v in status.items() if k not in ("memory", "history")}, "source": source}
 
 
 def _in_order(page: Page) -> Iterable[str]:
