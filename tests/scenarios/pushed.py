@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -27,6 +27,8 @@ class Server:
     """Commits that nobody has signed."""
     lost: set[str] = field(default_factory=set)
     """Commits that it gives out no more."""
+    before: Callable[[], object] = lambda: None
+    """Done before each answer: what takes time takes it here."""
 
     def push(self, files: Mapping[str, str]) -> str:
         """A new commit on the followed branch."""
@@ -56,6 +58,7 @@ class Clone:
 
     def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
         server = self.server
+        server.before()
         self.polls += 1
         self.here |= self.kept
         if server.down:

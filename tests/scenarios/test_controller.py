@@ -74,6 +74,20 @@ def test_the_next_commit_is_followed_without_anybody_doing_anything() -> None:
     assert all(wrote(world, name, "three") for name in NAMES)
 
 
+def test_what_git_has_said_is_looked_at_with_the_next_busy_pass_even_where_nothing_is_awaited() -> None:
+    world = ControllerWorld()
+    clock = world.rollout.clock
+    world.git.before = lambda: clock.wait(clock.now() + timedelta(seconds=1))
+    world.push(three())
+    replica = world.run(until=done)
+    poller = replica.controller.loops["prod"].poller
+    assert poller is not None
+    commit = world.push(three(GOOD))
+    world.run(replica, until=lambda _: poller.asking)
+    world.run(replica, hours=6 / 3600)
+    assert poller.pulled.commit == commit
+
+
 def test_a_wave_waits_for_its_approval_and_goes_on_with_it() -> None:
     world = pushed(fleet=ASKING)
     replica = world.run(until=lambda w: w.outlook() == "hold")

@@ -120,7 +120,8 @@ class Controller:
             if not loop.step():
                 self._forget(name)
                 return
-            pause = self.tempo.quiet if loop.quiet else self.tempo.busy
+            answer_awaited = loop.poller is not None and loop.poller.asking
+            pause = self.tempo.quiet if loop.quiet and not answer_awaited else self.tempo.busy
         except LeadershipLostError:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one fleet's loop must not stop the others

@@ -68,6 +68,11 @@ class Poller:
     _woken: bool = False
     _asked_at: datetime | None = None
 
+    @property
+    def asking(self) -> bool:
+        """Whether the server has been asked, and what it says has not been looked at."""
+        return _JOB in self.workers.running()
+
     def wake(self) -> None:
         """Ask soon, whatever the interval says. What is being read now may be older than what woke us: it is asked again."""
         self._woken = True
@@ -77,7 +82,7 @@ class Poller:
         now = self.clock.now()
         due = self._due is None or now >= self._due or self._woken
         jobs: Mapping[str, Callable[[], _Brought]] = {}
-        if due and _JOB not in self.workers.running():
+        if due and not self.asking:
             jobs = {_JOB: partial(self._bring, wanted, NO_COMMIT if self.desired else self.before)}
             self._woken, self._asked_at = False, now
             self._due = now + self.interval * (1 + _SPREAD * (2 * self.jitter() - 1))
