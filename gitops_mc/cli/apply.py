@@ -84,7 +84,7 @@ def command(
     are open. Shows the plan and asks first. Progress is told as it goes; with -o json one object a line.
 
     Exit 0 when every cluster has it; 4 when the repository has problems (clusters without problems are rolled all the
-    same); 6 when it halted or a human has to act; 130 after Ctrl-C: nothing more is begun, and the next apply goes on.
+    same); 6 when it halted or a human has to act, and at once where a Fleet that is not suspended governs one of the clusters; 130 after Ctrl-C: nothing more is begun, and the next apply goes on.
     """
     repository = open_repository(repo, revision)
     found, commit = repository.read()

@@ -17,6 +17,7 @@ from gitops_mc.app.use_cases.applying import (
 )
 from gitops_mc.app.use_cases.planning import Planned, Session, ask_servers, plan_fleet
 from gitops_mc.cli.asking import at_the_terminal, confirmed, whoami
+from gitops_mc.cli.fleets_governing import refuse_governed
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.reporting import QUIET, Reporter, reporting
 from gitops_mc.cli.terminal import Terminal
@@ -71,6 +72,7 @@ class Job:
     def run(self) -> int:
         planned = plan_fleet(self.session, self.fleet, self.wanted.acts.only, ask_servers)
         self.learnt.look(planned.live)
+        self._may_begin(planned)
         self._agreed(planned)
         acts = self.wanted.acts
         self._log(acts.approved & _approvals_needed(planned))
@@ -86,12 +88,22 @@ class Job:
 
     # ------------------------------------------------------------------------------------------------ before
 
-    def _agreed(self, planned: Planned) -> None:
-        """Somebody wants this very plan. Raises RefusedError, or GitopsMcError when nothing at all could be read."""
-        preview = planned.preview
-        readable = [c for c in preview.clusters if not c.desired.blocked]
+    def _may_begin(self, planned: Planned) -> None:
+        """Raises RefusedError where a controller drives one of the clusters, and GitopsMcError when nothing at all could be read, or
+        nobody knows who drives them.
+        """
+        readable = [c for c in planned.preview.clusters if not c.desired.blocked]
         if readable and all(c.unknown for c in readable):
             raise GitopsMcError(f"no cluster could be read: {readable[0].unknown}")
+        only = self.wanted.acts.only
+        refuse_governed(
+            self.session.api,
+            tuple(c.name for c in self.fleet.clusters if only is None or c.name in only),
+        )
+
+    def _agreed(self, planned: Planned) -> None:
+        """Somebody wants this very plan. Raises RefusedError."""
+        preview = planned.preview
         if self.wanted.output == "json":
             with reporting(self.terminal, "json") as reporter:
                 reporter.event(event_of_plan(preview, self.session.clock.now()))

@@ -240,7 +240,8 @@ def _line(asked: Wish, answer: Answer) -> Line:
             told = f"carried out: {', '.join(noted) or asked.title}"
             return Line(one_line(told), Tone.GOOD)
         case Refused(reason):
-            return Line(one_line(f"refused: {asked.title}: {reason}"), Tone.BAD)
+            told = reason.removeprefix(f"{asked.verb.value}: ")
+            return Line(one_line(f"refused: {asked.title}: {told}"), Tone.BAD)
         case TakenBack():
             told = "somebody took the request off, or wrote over it, before the controller looked at it"
             return Line(one_line(f"not carried out: {asked.title}: {told}"), Tone.BAD)

@@ -14,6 +14,7 @@ from gitops_mc.app.use_cases.planning import Asking, Planned, Session, plan_flee
 from gitops_mc.app.use_cases.repository import Repository, chosen, usable
 from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
+from gitops_mc.cli.fleets_governing import remark_governed
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.watching import again_and_again
 from gitops_mc.core.desired import DesiredState
@@ -98,7 +99,9 @@ def _look(
 
     store = look_at_memory(connecting.state_file(asked.state, asked.repo))
     with session(asked.access, names, store, repository) as connected:
-        return state, plan_fleet(connected, fleet, wanted, learnt)
+        planned = plan_fleet(connected, fleet, wanted, learnt)
+        remark_governed(terminal, connected.api, names if wanted is None else tuple(wanted))
+        return state, planned
 
 
 def _code_of(found: FleetPreview, asked: Asked) -> int:

@@ -196,12 +196,24 @@ def _sync(desk: Desk, _cluster: str, _asked: Request, _by: By) -> Desk:
     return replace(desk, sync=True)
 
 
-def _now(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+def _now(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
+    if told := _passed_already(desk, cluster):
+        return _refused(desk, cluster, f"now: {told}", asked.annotation, by.at)
     after = replace(desk, impatient=desk.impatient | {cluster})
     return _noted(after, f"now {cluster}", by, f"newer content of {cluster} waits for no healthy rolling")
 
 
-def _override(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
+def _passed_already(desk: Desk, cluster: str) -> str:
+    """That nothing is left to hurry on a cluster; what is asked for holds for the content that Git has now, and no later one."""
+    m = desk.memory.cluster(cluster)
+    if not m.out or m.passed is None or m.passed != desk.newest.get(cluster):
+        return ""
+    return f"{cluster} has passed what Git has; ask again once a newer commit is followed (gitops-mc status shows which is)"
+
+
+def _override(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
+    if cluster and (told := _passed_already(desk, cluster)):
+        return _refused(desk, cluster, f"override-window: {told}", asked.annotation, by.at)
     after = replace(desk, overriding={**desk.overriding, cluster: _told(by)})
     where = cluster or "the whole fleet"
     return _noted(after, f"override-window {cluster}".strip(), by, f"windows do not count for {where}")

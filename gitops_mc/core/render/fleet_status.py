@@ -142,7 +142,7 @@ def _lines(told: JsonObject, now: datetime, commands: FleetCommands) -> Iterator
 
 
 def _counted(wave: Mapping[str, Any]) -> str:
-    passed = f"{wave['passed']} passed" if wave["passed"] else ""
+    passed = f"{wave['passed']} passed" if wave["passed"] and "passed" not in wave["reason"] else ""
     return ", ".join(part for part in (passed, wave["reason"]) if part)
 
 
@@ -215,5 +215,6 @@ def history_lines(acts: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[
         ago = "" if at is None else f" ({duration(max(now - at, timedelta(0)))} ago)"
         why = f": {act['why']}" if act.get("why") else ""
         refused = str(act.get("what") or "").startswith("not carried out")
-        told = f"{act.get('at')}{ago} {act.get('who')}: {act.get('what')}{why}"
+        when = act.get("at") if at is None else at.isoformat(timespec="seconds")
+        told = f"{when}{ago} {act.get('who')}: {act.get('what')}{why}"
         yield Line(one_line(told), Tone.BAD if refused else Tone.PLAIN)

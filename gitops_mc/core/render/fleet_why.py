@@ -66,11 +66,11 @@ def _of_cluster(c: Mapping[str, Any]) -> Iterator[FleetLink]:
     failure = c["failure"]
     reason = "" if c["reason"] in {"", standing} else f": {c['reason']}"
     acts = tuple(command.format(name) for command in _commands(standing))
-    yield FleetLink("cluster", f"{standing}{reason}", blocks=standing not in _GOOD, commands=acts)
-    if c["hold"] is not None:
+    release = (f"gitops-mc release {name}",) if c["hold"] is not None else ()
+    yield FleetLink("cluster", f"{standing}{reason}", standing not in _GOOD, (*release, *acts))
+    if c["hold"] is not None and c["hold"]["reason"] not in reason:
         by = f" by {c['hold']['by']}" if c["hold"]["by"] else ""
-        told = f"held{by}: {c['hold']['reason']}"
-        yield FleetLink("cluster", told, blocks=True, commands=(f"gitops-mc release {name}",))
+        yield FleetLink("cluster", f"held{by}: {c['hold']['reason']}", blocks=True)
     if failure is not None and failure["reason"] not in reason:
         yield FleetLink("failure", f"{failure['reason']}, since {failure['at']}", blocks=True)
     if c["step"] is not None:
@@ -131,6 +131,7 @@ def fleet_why_text(told: JsonObject, name: str, links: tuple[FleetLink, ...]) ->
 
 
 def _all_commands(links: tuple[FleetLink, ...]) -> tuple[str, ...]:
-    """The nearest to the trouble first."""
-    ordered = [command for link in reversed(links) for command in link.commands]
-    return tuple(dict.fromkeys(ordered))
+    """Of what holds it up first, the nearest to the trouble first."""
+    nearest = links[::-1]
+    ordered = (*(n for n in nearest if n.blocks), *(n for n in nearest if not n.blocks))
+    return tuple(dict.fromkeys(command for link in ordered for command in link.commands))

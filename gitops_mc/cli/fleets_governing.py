@@ -1,0 +1,38 @@
+"""Rollouts by hand of clusters that a controller drives: refused, or remarked."""
+
+from __future__ import annotations
+
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.use_cases.fleet_objects import governors
+from gitops_mc.cli.terminal import Terminal
+from gitops_mc.core.errors import GitopsMcError, RefusedError
+from gitops_mc.core.render.fleet_commands import FleetCommands
+from gitops_mc.core.render.fleet_governed import refusal, remark
+from gitops_mc.core.render.lines import Line, Tone, one_line
+
+
+def refuse_governed(api: ClusterApi, clusters: tuple[str, ...]) -> None:
+    """Raises RefusedError where a Fleet that is not suspended governs one of them, and what the API raises: a Fleet that nobody
+    could ask for may be there.
+    """
+    governed = _governed(api, clusters)
+    if governed:
+        message, hint = refusal(governed)
+        raise RefusedError(message, hint=hint)
+
+
+def remark_governed(terminal: Terminal, api: ClusterApi, clusters: tuple[str, ...]) -> None:
+    """Say beside a plan that a Fleet governs some of them; that nobody knows is said, too."""
+    try:
+        governed = _governed(api, clusters)
+    except GitopsMcError as error:
+        told = f"whether a controller drives these clusters is not known: {error.message}"
+        terminal.say(Line(one_line(told), Tone.DIM))
+        return
+    if governed:
+        terminal.say(Line(one_line(remark(governed)), Tone.WARN))
+
+
+def _governed(api: ClusterApi, clusters: tuple[str, ...]) -> dict[str, FleetCommands]:
+    found = governors(api, clusters)
+    return {name: governor.commands for name, governor in found.items() if not governor.suspended}
