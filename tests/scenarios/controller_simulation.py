@@ -163,6 +163,17 @@ class ControllerSimulation(Simulation):
                 return self
             self.world.clock.wait(self._next())
 
+    def rest(self, passes: int) -> None:
+        """Every process ends, and a fresh one goes over the same world so often."""
+        for process in self._seats:
+            if process is not None:
+                self._leave(process, 1.0)
+        wanted = len(self.looks) + passes
+        end = self.world.clock.now() + timedelta(hours=1)
+        while len(self.looks) < wanted and self.world.clock.now() < end:
+            self._turn()
+            self.world.clock.wait(self._next())
+
     def _over(self, now: datetime) -> bool:
         if self._desk or self._final_since is None or not self.looks:
             return False
@@ -231,7 +242,8 @@ class ControllerSimulation(Simulation):
                 times.append(self._due[seat])
             elif not process.frozen:
                 assert process.replica is not None
-                times.append(process.replica.controller.next_turn())
+                controller = process.replica.controller
+                times.append(clock.now() + (controller.next_turn() - controller.clock.now()))
         return max(min(times), clock.now() + timedelta(milliseconds=500))
 
     def freeze(self, process: Process) -> None:
@@ -239,8 +251,9 @@ class ControllerSimulation(Simulation):
         assert process.freeze is not None
         self._tell(f"process {process.identity} freezes")
         seconds, process.freeze = process.freeze.seconds, None
+        led = self.holds_lease(process.identity)
         self.pass_time(process, seconds)
-        process.replaced = not self.holds_lease(process.identity) or process.replaced
+        process.replaced |= led and not self.holds_lease(process.identity)
         self._tell(f"process {process.identity} wakes")
 
     def pass_time(self, process: Process, seconds: float) -> None:

@@ -14,7 +14,7 @@ import yaml
 
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.fleet_loop import FleetLoop
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.running import Controller, Tempo
 from gitops_mc.app.controller.sources import Poller
@@ -104,7 +104,7 @@ class WorldMeans:
 
     def poller(self, spec: FleetSpec) -> Poller:
         workers = VirtualWorkers(self.world.rollout.clock)
-        source = self.world.git.clone()
+        source = self.world.elsewhere.get(spec.source.url, self.world.git).clone()
         return Poller(source, spec.source.interval, self.world.machine, workers, random.Random(0).random)
 
     def tend(self, spec: FleetSpec) -> None:
@@ -134,6 +134,8 @@ class ControllerWorld:
     spec: JsonObject = field(default_factory=dict)
     heard: Heard = field(default_factory=Heard)
     """What the last process heard."""
+    elsewhere: dict[str, Server] = field(default_factory=dict)
+    """Other repositories, by URL."""
     listens: Callable[[], Heard] = Heard
     """Who listens to the next process."""
     tempo: Tempo = Tempo(
@@ -142,6 +144,8 @@ class ControllerWorld:
 
     def __post_init__(self) -> None:
         self.git = Server()
+        self.born = 0
+        self.alive: Replica | None = None
         self.machine = MachineClock(self.rollout.clock, lambda: self.rollout.shift)
         for file in sorted(CRDS.glob("*.yaml")):
             self.kubectl("POST", f"{_DEFINITIONS}", yaml.safe_load(file.read_text()))
@@ -235,9 +239,35 @@ class ControllerWorld:
             assert not replica.heard.errors, replica.heard.errors
             if until is not None and until(self):
                 return replica
-            self.rollout.clock.wait(replica.controller.next_turn())
+            replica.controller.clock.wait(replica.controller.next_turn())
         assert until is None, (self.fleet().get("status"), replica.heard.troubles[-3:])
         return replica
+
+    def live(self, *, hours: float, until: Callable[[ControllerWorld], bool] | None = None) -> int:
+        """A process that ends is followed by the next one ten seconds later, as a Deployment does it. How many have ended."""
+        deadline = self.rollout.clock.now() + timedelta(hours=hours)
+        ended = 0
+        while self.rollout.clock.now() < deadline:
+            if self.alive is None:
+                self.born += 1
+                self.alive = self.process(f"life-{self.born}")
+            try:
+                left = (deadline - self.rollout.clock.now()).total_seconds() / 3600
+                self.run(self.alive, hours=left, until=until)
+            except (ProcessEnded, LeadershipLostError):
+                ended += 1
+                self.alive = None
+                self.rollout.clock.wait_for(10)
+                continue
+            return ended
+        assert until is None, (self.fleet().get("status"), self.heard.troubles[-3:])
+        return ended
+
+    def end(self) -> None:
+        """The process that lives ends by itself, and gives the lease up."""
+        if self.alive is not None:
+            self.alive.controller.leadership.give_up()
+        self.alive = None
 
     def outlook(self) -> str:
         return str((self.fleet().get("status") or {}).get("outlook", ""))

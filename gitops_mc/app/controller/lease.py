@@ -30,6 +30,8 @@ DURATION: Final = timedelta(seconds=45)
 _PART: Final = 4 / 9
 _RENEWALS: Final = 5.5
 """In one duration."""
+_RETRIES: Final = 22
+"""The same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,11 @@ class Terms:
     @property
     def renew_every(self) -> timedelta:
         return self.duration / _RENEWALS
+
+    @property
+    def retry_every(self) -> timedelta:
+        """How soon a renewal that did not get through is tried again: an API server that restarts ends no process."""
+        return self.duration / _RETRIES
 
 
 class LeadershipLostError(GitopsMcError):
@@ -105,7 +112,10 @@ class Leadership:
         except LeadershipLostError:
             raise
         except GitopsMcError:
-            return  # while the API does not answer a leader goes on until its deadline, and nobody takes the lease
+            self._try_soon(now)  # while the API does not answer a leader goes on until its deadline, and nobody takes the lease
+
+    def _try_soon(self, now: datetime) -> None:
+        self._looked = now - self.terms.renew_every + self.terms.retry_every
 
     def give_up(self) -> None:
         """Let the next one in at once; for a graceful end. Never raises."""
@@ -144,7 +154,8 @@ class Leadership:
         try:
             self._seen = self._write(found, self.identity, now)
         except StaleError:
-            return  # somebody else was faster; the next look shows who
+            self._try_soon(now)  # somebody else was faster; the next look shows who
+            return
         self._led(now)
 
     def _make(self, now: datetime) -> None:
