@@ -91,6 +91,11 @@ class RealClusters:
         for name, (_, child) in zip(names, again, strict=False):
             child.await_ready(partial(_ready, self.servers[name]), _READY_WITHIN)
 
+    @property
+    def kubectl(self) -> Path:
+        """The one that was built with the servers."""
+        return self._binaries.kubectl
+
     def _named(self, names: tuple[str, ...]) -> list[Child]:
         wanted = {f"kube-apiserver-{name}" for name in names} or {"etcd"}
         return sorted((c for c in self._children if c.name in wanted), key=lambda c: c.name)

@@ -30,7 +30,9 @@ class Known:
 ADMIN = Known("real-admin", "admin", (MASTERS,))
 PRODUCT = Known("real-gitops-mc", "gitops-mc")
 READER = Known("real-reader", "reader")
-EVERYBODY = (ADMIN, PRODUCT, READER)
+GATEWAY = Known("real-gateway", "gitops-mc-gateway")
+"""Who has no rights but those that deploy/ gives to the gateway's user, once they are applied."""
+EVERYBODY = (ADMIN, PRODUCT, READER, GATEWAY)
 READERS = (READER.user, "gitops-mc-reader")
 BOUND = (PRODUCT.user, *READERS)
 """Users who have a role."""
