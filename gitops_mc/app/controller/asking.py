@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -28,13 +29,22 @@ class Asked:
 
 @dataclass(slots=True)
 class Asking:
-    """Impatience and overrides hold for the content they were said for; a restart forgets them, and they are asked for again."""
+    """Impatience and overrides hold for the content they were said for; a restart forgets them, and they are asked for again.
+
+    What has been carried out and could not be kept yet, because somebody else was writing the same object, is not carried out
+    twice: it waits to be kept, and told, with the passes that follow. A process that dies meanwhile leaves the request.
+    """
 
     objects: FleetObjects
     identity: str
     commands: FleetCommands
     _impatient: frozenset[str] = frozenset()
     _overriding: dict[str, str] = field(default_factory=dict)
+    _unkept: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By object: requests that have been carried out, and stand on it still."""
+    _unsaid: tuple[str, ...] = ()
+    _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
+    """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
     def asked(self, memory: FleetMemory, fleet: Fleet, now: datetime) -> Asked:
         """What humans have asked for since, carried out on the memory."""
@@ -44,20 +54,32 @@ class Asking:
             {c.name: c.content for c in fleet.clusters},
             self.identity,
             self.commands,
-            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None},
+            fleet_spec=self._specs[0],
+            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None} | dict(self._specs[1]),
             impatient=self._impatient,
             overriding=self._overriding,
+            said=self._unsaid,
         )
-        done: dict[str, dict[str, str]] = {}
         carriers = [("", self.objects.fleet, On.FLEET)]
         carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
         found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
         if found:
             desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
         for name, asked in found:
+            if self._unkept.get(name, {}).get(asked.annotation) == asked.value:
+                continue
             desk = carried_out(desk, name, asked, now)
-            done.setdefault(name, {})[asked.annotation] = asked.value
-        return Asked(desk, done)
+            self._unkept.setdefault(name, {})[asked.annotation] = asked.value
+        self._impatient, self._overriding, self._unsaid = desk.impatient, dict(desk.overriding), desk.said
+        ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
+        self._specs = (desk.fleet_spec, ordered)
+        return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()})
+
+    def without(self, asked: Asked, clusters: AbstractSet[str]) -> Asked:
+        """Requests of clusters that are to be forgotten went with their objects; or stay, to be carried out by a later pass."""
+        self._unkept = {name: taken for name, taken in self._unkept.items() if name not in clusters}
+        self._unsaid = asked.desk.said
+        return Asked(asked.desk, dict(self._unkept))
 
     def acts(self, spec: FleetSpec, desk: Desk) -> Acts:
         """All that stands, what was just ordered included."""
@@ -83,8 +105,9 @@ class Asking:
             overriding=overriding,
         )
 
-    def served(self, desk: Desk, memory: FleetMemory) -> None:
-        """The pass is kept: impatience is over where the newest content has been started, an override where it has passed."""
+    def kept(self, desk: Desk, memory: FleetMemory) -> None:
+        """All of the pass is kept: impatience is over where the newest content has been started, an override where it has passed."""
+        self._unkept, self._unsaid, self._specs = {}, (), ({}, {})
         newest: Mapping[str, Content] = desk.newest
         passed = {n for n, c in newest.items() if memory.cluster(n).passed == c and memory.cluster(n).out}
         started = {n for n, c in newest.items() if memory.cluster(n).started == c}

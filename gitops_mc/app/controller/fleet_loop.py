@@ -120,7 +120,7 @@ class FleetLoop:
 
     # ------------------------------------------------------------------------------------------------------- a pass
 
-    def _pass(self, changed: frozenset[str]) -> None:
+    def _pass(self, changed: Mapping[str, JsonObject]) -> None:
         try:
             spec = self._prepared(fleet_spec(self.objects.fleet))
         except FleetSpecError as error:
@@ -185,8 +185,8 @@ class FleetLoop:
             self.objects.claim(self.means.identity)
         return False
 
-    def _remembered(self, changed: frozenset[str]) -> FleetMemory:
-        """The memory, with what has been changed by others since."""
+    def _remembered(self, changed: Mapping[str, JsonObject]) -> FleetMemory:
+        """The memory, with what has been changed by others since. `changed`: the objects as they were before that."""
         bodies = self.objects.rollouts
         before = self.memory
         names = set(bodies) if before is None else {n for n in changed if n in bodies}
@@ -199,7 +199,9 @@ class FleetLoop:
             try:
                 known = clusters.get(name)
                 clusters[name] = (
-                    cluster_memory(spec, status) if known is None else with_cluster_spec(known, spec)
+                    cluster_memory(spec, status)
+                    if known is None
+                    else with_cluster_spec(known, spec, _parts(changed.get(name, {}))[0])
                 )
                 self._shut.pop(name, None)
             except MemoryStoreError as error:
@@ -208,7 +210,7 @@ class FleetLoop:
         if before is None:
             return fleet_memory(spec, status, clusters)
         memory = replace(before, clusters=dict(sorted(clusters.items())))
-        return with_fleet_spec(memory, spec) if "" in changed else memory
+        return with_fleet_spec(memory, spec, _parts(changed[""])[0]) if "" in changed else memory
 
     def _decide_and_act(self, spec: FleetSpec, desired: DesiredState, memory: FleetMemory) -> None:
         assert self.poller is not None
@@ -224,9 +226,9 @@ class FleetLoop:
         self.executor.shut = {**self._shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
         look = self.executor.decide(fleet, desk.memory, self._asking.acts(spec, desk))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
+        self.memory = look.memory
         failed = self._keeping.keep(self._page(look, asked))
-        self.memory = look.memory  # what could not be kept is decided again, requests included
-        self._asking.served(desk, look.memory)
+        self._asking.kept(desk, look.memory)
         look = _without(look, failed)
         for name, why in failed.items():
             self.watcher.troubled(
@@ -251,8 +253,7 @@ class FleetLoop:
             self._keeping.forget(cluster)
             self.memory = self.memory.without_cluster(cluster)
         # the request went with the object; or it stays, to be carried out by a later pass
-        done = {name: taken for name, taken in asked.done.items() if name not in desk.forgotten}
-        return Asked(desk, done)
+        return self._asking.without(Asked(desk, asked.done), desk.forgotten.keys())
 
     def _fleet(self, desired: DesiredState) -> Fleet:
         assert self.poller is not None

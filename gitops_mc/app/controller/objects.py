@@ -58,8 +58,8 @@ class FleetObjects:
     foreign: dict[str, str] = field(default_factory=dict)
     """Clusters that a ClusterRollout of another Fleet has claimed, and that Fleet's name."""
 
-    def refresh(self) -> frozenset[str]:
-        """Look; the names of what somebody else has changed since (`""`: the Fleet). Raises NotFoundError when the Fleet is
+    def refresh(self) -> Mapping[str, JsonObject]:
+        """Look; what somebody else has changed since (`""`: the Fleet), as it was known before. Raises NotFoundError when the Fleet is
         gone, and what the API raises; then nothing is known to have changed.
         """
         fleet = self.api.get(GLOBAL_CLUSTER, FLEET, self.name, namespace=self.namespace)
@@ -71,10 +71,9 @@ class FleetObjects:
             if resource_version(h) != resource_version(self.rollouts.get(name_of(h), {}))
         ]
         bodies = {name: self._rollout(name) for name in moved}
-        changed = {name for name, body in bodies.items() if body is not None}
-        changed |= self.rollouts.keys() - {name_of(h) for h in heads}
+        changed = {name: self.rollouts.get(name, {}) for name, body in bodies.items() if body is not None}
         if resource_version(fleet) != resource_version(self.fleet):
-            changed.add("")
+            changed[""] = self.fleet
         self.claims = _claims([h for h in every if not self._is_ours(h)], heads)
         self.fleet = fleet
         self.rollouts = {
@@ -82,7 +81,7 @@ class FleetObjects:
             for name, body in sorted({**self.rollouts, **bodies}.items())
             if body is not None and name in {name_of(h) for h in heads}
         }
-        return frozenset(changed)
+        return changed
 
     def claim(self, identity: str) -> None:
         """Name the installation that may act, where none is named; the next look shows whether it is this one."""

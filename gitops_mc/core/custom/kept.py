@@ -76,9 +76,8 @@ def fleet_memory(
     """The memory of the fleet from its object and those of its clusters. Raises MemoryStoreError."""
     kept = dict(status.get("memory") or {"version": MEMORY_VERSION})
     _known_version(kept, "status.memory")
-    approved = {a["wave"]: a["contents"] for a in spec.get("approvals") or ()}
     waves = dict(kept.get("waves") or {})
-    for name, contents in approved.items():
+    for name, contents in _approvals(spec).items():
         wave = waves.get(name) or {"contents": contents}
         if wave.get("contents") == contents:
             waves[name] = {**wave, "approved": True}
@@ -109,19 +108,34 @@ def cluster_memory(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Cluste
     return found
 
 
-def with_fleet_spec(memory: FleetMemory, spec: Mapping[str, Any]) -> FleetMemory:
-    """The memory, with what the Fleet's spec says now: a human may have lifted a halt, or taken an approval back."""
-    approved = {a["wave"]: a["contents"] for a in spec.get("approvals") or ()}
-    waves = {name: replace(w, approved=approved.get(name) == w.contents) for name, w in memory.waves.items()}
+def with_fleet_spec(memory: FleetMemory, spec: Mapping[str, Any], base: Mapping[str, Any]) -> FleetMemory:
+    """The memory, with what somebody else has changed in the Fleet's spec since it was `base`: lifted a halt, taken an approval
+    back. What he has left alone is as the memory has it, be it written yet or not.
+    """
+    said, known = _approvals(spec), _approvals(base)
+    waves = {
+        name: replace(w, approved=said.get(name) == w.contents) if said.get(name) != known.get(name) else w
+        for name, w in memory.waves.items()
+    }
+    if spec.get("halt") == base.get("halt"):
+        return replace(memory, waves=waves)
     halt = _converted({"halt": spec.get("halt")}, FleetMemory, "spec.halt").halt
     return replace(memory, waves=waves, halt=halt)
 
 
-def with_cluster_spec(memory: ClusterMemory, spec: Mapping[str, Any]) -> ClusterMemory:
-    """The memory, with what the ClusterRollout's spec says now."""
-    said = {member: spec[name] for member, name in _CLUSTER_SPEC.items() if spec.get(name) is not None}
-    found: ClusterMemory = _converted(said, ClusterMemory, f"spec.{', spec.'.join(SPEC_OF_ROLLOUT)}")
-    return replace(memory, **{member: getattr(found, member) for member in _CLUSTER_SPEC})
+def _approvals(spec: Mapping[str, Any]) -> dict[str, str]:
+    return {a["wave"]: a["contents"] for a in spec.get("approvals") or ()}
+
+
+def with_cluster_spec(
+    memory: ClusterMemory, spec: Mapping[str, Any], base: Mapping[str, Any]
+) -> ClusterMemory:
+    """The memory, with what somebody else has changed in the ClusterRollout's spec since it was `base`."""
+    changed = {m: name for m, name in _CLUSTER_SPEC.items() if spec.get(name) != base.get(name)}
+    said = {member: spec[name] for member, name in changed.items() if spec.get(name) is not None}
+    where = f"spec.{', spec.'.join(changed.values())}"
+    found: ClusterMemory = _converted(said, ClusterMemory, where)
+    return replace(memory, **{member: getattr(found, member) for member in changed})
 
 
 def _converted(plain: JsonObject, into: Any, where: str) -> Any:
