@@ -35,6 +35,8 @@ from tests.scenarios.simulation import IN_WINDOWS, LIMIT, Loss, Recorder, Simula
 PEOPLE_LOOK_EVERY = timedelta(seconds=60)
 AT_REST = timedelta(minutes=30)
 """How long an outlook is to stand until nothing more is awaited."""
+SEEN = timedelta(minutes=5)
+"""By when the last thing that happened has been seen by everybody."""
 OWN = (".gitops-mc.io", "leases.", "customresourcedefinitions", "namespaces")
 """Resources of which writes are no writes for a cluster."""
 LEASE_PATH = "/leases"
@@ -156,7 +158,7 @@ class ControllerSimulation(Simulation):
         while True:
             self._turn()
             now = self.world.clock.now()
-            if now >= self._last_event and self._over(now):
+            if now >= self._last_event + SEEN and self._over(now):
                 return self
             if now >= deadline:
                 self.settled = isinstance(self.outlook, Done | Hold | Halted)
@@ -339,7 +341,9 @@ class ControllerSimulation(Simulation):
         self.pardons.append(now)
 
     def _ask(self, ask: Ask) -> None:
-        self._tell(f"{ask.deed.value} {ask.cluster or 'the Fleet'} {ask.verb} {ask.value} {dict(ask.spec) or ''}")
+        self._tell(
+            f"{ask.deed.value} {ask.cluster or 'the Fleet'} {ask.verb} {ask.value} {dict(ask.spec) or ''}"
+        )
         path = f"{ROLLOUTS}/{ask.cluster}" if ask.cluster else f"{FLEETS}/prod"
         if not self._there(ask.cluster):
             return
@@ -412,7 +416,9 @@ class ControllerSimulation(Simulation):
         return Acts(
             suspended="suspended" if spec.get("suspend") else "",
             held=held,
-            aborted=None if abort is None else Abort(abort["reason"], let_finish=bool(abort.get("letFinish"))),
+            aborted=None
+            if abort is None
+            else Abort(abort["reason"], let_finish=bool(abort.get("letFinish"))),
         )
 
     def _fresh(self, server: str) -> list[AcceptedWrite]:
@@ -432,12 +438,16 @@ class ControllerSimulation(Simulation):
         kept = ClusterMemory() if body is None else cluster_memory(body["spec"], body.get("status") or {})
         decided = self.looks[-1].memory.cluster(cluster)
         if steady(kept) != steady(decided) and body is not None:
-            self.wrongs.append(f"6: {told} for {cluster} was sent before its memory was kept: {_differs(kept, decided)}")
+            self.wrongs.append(
+                f"6: {told} for {cluster} was sent before its memory was kept: {_differs(kept, decided)}"
+            )
 
     def must_lead(self, identity: str, cluster: str, request: Request) -> None:
         """Every write is the leader's."""
         if not self.holds_lease(identity):
-            self.wrongs.append(f"1: {request.method} {request.path} of {cluster} is sent by {identity}, which does not lead")
+            self.wrongs.append(
+                f"1: {request.method} {request.path} of {cluster} is sent by {identity}, which does not lead"
+            )
 
     def holds_lease(self, identity: str) -> bool:
         lease = self.kube.lease()

@@ -77,7 +77,10 @@ def draw_plot(seed: int) -> Plot:
     draw = random.Random(f"controller/{seed}")
     edges = [c.name for c in script.spec.clusters if c.name != GLOBAL_CLUSTER]
     kinds = draw.sample(["asks", "hands", "freezes", "cuts", "dumb"], draw.choice([0, 1, 1, 2, 2, 3]))
-    asks = [*(_asks(draw, edges) if "asks" in kinds else ()), *(_hands(draw, edges) if "hands" in kinds else ())]
+    asks = [
+        *(_asks(draw, edges) if "asks" in kinds else ()),
+        *(_hands(draw, edges) if "hands" in kinds else ()),
+    ]
     return Plot(
         script,
         tuple(sorted(asks, key=lambda a: a.at)),
@@ -100,7 +103,9 @@ def _asks(draw: random.Random, edges: list[str]) -> list[Ask]:
                 spec = (("hold", {"reason": "drawn"}),)
                 by_hand = draw.random() < 0.5
                 found.append(
-                    Ask(at, Deed.EDIT, cluster, spec=spec) if by_hand else Ask(at, Deed.ANNOTATE, cluster, "hold", "drawn")
+                    Ask(at, Deed.EDIT, cluster, spec=spec)
+                    if by_hand
+                    else Ask(at, Deed.ANNOTATE, cluster, "hold", "drawn")
                 )
                 found.append(Ask(later, Deed.EDIT, cluster, spec=(("hold", None),)))
             case "abort":

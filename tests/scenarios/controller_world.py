@@ -138,9 +138,7 @@ class ControllerWorld:
     """Other repositories, by URL."""
     listens: Callable[[], Heard] = Heard
     """Who listens to the next process."""
-    tempo: Tempo = Tempo(
-        busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60)
-    )
+    tempo: Tempo = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
 
     def __post_init__(self) -> None:
         self.git = Server()

@@ -49,13 +49,17 @@ def test_git_down_for_an_hour_what_was_read_is_rolled_out_and_what_was_pushed_co
     assert world.ready() == "Repository"
     assert not any(wrote(world, name, "three") for name in NAMES)
     world.git.down = ""
-    world.live(hours=3, until=lambda w: done(w) and w.fleet()["status"]["source"]["commit"] == pushed_meanwhile)
+    world.live(
+        hours=3, until=lambda w: done(w) and w.fleet()["status"]["source"]["commit"] == pushed_meanwhile
+    )
     as_if_nothing_had_been(world, configs=1)
     assert all(wrote(world, name, "three") for name in NAMES)
 
 
 @pytest.mark.parametrize("folder", ["kept", "lost"])
-def test_git_down_and_a_restart_amid_it_goes_on_with_what_is_at_hand_and_with_nothing_else(folder: str) -> None:
+def test_git_down_and_a_restart_amid_it_goes_on_with_what_is_at_hand_and_with_nothing_else(
+    folder: str,
+) -> None:
     world = rolling()
     world.git.folder = {world.git.head} if folder == "kept" else set()
     world.git.down = "the Git server does not answer"
@@ -125,7 +129,10 @@ class Babbling:
         (b'{"kind": "List", "items": [{"meta', "application/json"),
         (b'{"items": 5}', "application/json"),
         (b'["a", null]', "application/json"),
-        (b'{"kind": "PodList", "metadata": null, "items": [null, {"metadata": {"name": 7}}]}', "application/json"),
+        (
+            b'{"kind": "PodList", "metadata": null, "items": [null, {"metadata": {"name": 7}}]}',
+            "application/json",
+        ),
         (b"\xff\xfe\x00", "application/json"),
         (b"", "application/json"),
     )

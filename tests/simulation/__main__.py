@@ -9,11 +9,15 @@ from contextlib import nullcontext
 
 import click
 
+from tests.scenarios.controller_simulation import simulate as simulate_controller
+from tests.scenarios.controller_simulation_drawn import draw_plot
 from tests.scenarios.drawn import Script, draw_script
 from tests.scenarios.simulation import Simulation
 from tests.simulation import bulk
+from tests.simulation.controller import play_controller_seed
 from tests.simulation.mutants import FOUND, MISSED, MUTANTS
-from tests.simulation.one import play
+from tests.simulation.mutants.controller import CONTROLLER_MUTANTS
+from tests.simulation.one import play, play_seed
 from tests.simulation.shrinking import shrunk
 from tests.simulation.trace import trace
 
@@ -31,14 +35,21 @@ def simulate() -> None:
 @click.option("--from", "first", default=0, show_default=True, help="The first one.")
 @click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
 @click.option("--minutes", default=1e6, help="Begin no more after that.")
-def many(seeds: int, first: int, jobs: int, minutes: float) -> None:
+@click.option(
+    "--controller", is_flag=True, help="Two processes of the controller instead of the engine alone."
+)
+def many(seeds: int, first: int, jobs: int, minutes: float, controller: bool) -> None:  # noqa: FBT001 - click hands a flag over as a bool
     """Play many seeds; exit 1 if an invariant breaks."""
-    tally = bulk.run(range(first, first + seeds), jobs=jobs, minutes=minutes, tell=_tell)
+    play = play_controller_seed if controller else play_seed
+    tally = bulk.run(range(first, first + seeds), jobs=jobs, minutes=minutes, tell=_tell, play=play)
     for line in tally.lines():
         click.echo(line)
     for outcome in tally.broken:
         click.echo(f"seed {outcome.seed}: {outcome.told}")
-        click.echo(f"    python -m tests.simulation one {outcome.seed}; ... one {outcome.seed} --shrink")
+        if controller:
+            click.echo(f"    python -m tests.simulation controlled {outcome.seed}")
+        else:
+            click.echo(f"    python -m tests.simulation one {outcome.seed}; ... one {outcome.seed} --shrink")
     sys.exit(1 if tally.broken else 0)
 
 
@@ -63,6 +74,19 @@ def one(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FBT001 - 
             script = _smallest(script, outcome.broken)
             outcome = play(script)
         for line in trace(Simulation(script).play()):
+            click.echo(line)
+    click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
+    sys.exit(1 if outcome.broken else 0)
+
+
+@simulate.command()
+@click.argument("seed", type=int)
+@click.option("--mutant", type=click.Choice(sorted(CONTROLLER_MUTANTS)), help="With this deliberate fault.")
+def controlled(seed: int, mutant: str | None) -> None:
+    """Play one seed with two processes of the controller and print everything that happened."""
+    with nullcontext() if mutant is None else CONTROLLER_MUTANTS[mutant].on():
+        outcome = play_controller_seed(seed)
+        for line in outcome.story.splitlines() or trace(simulate_controller(draw_plot(seed)).play()):
             click.echo(line)
     click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
     sys.exit(1 if outcome.broken else 0)

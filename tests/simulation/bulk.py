@@ -46,7 +46,13 @@ class Tally:
 
 
 def run(
-    seeds: range, *, jobs: int, minutes: float, tell: Callable[[Tally], None], every: float = 10.0
+    seeds: range,
+    *,
+    jobs: int,
+    minutes: float,
+    tell: Callable[[Tally], None],
+    every: float = 10.0,
+    play: Callable[[int], Outcome] = play_seed,
 ) -> Tally:
     """Play seeds until all are played or the time is over; `tell` hears of the tally every so many seconds."""
     begun = told = time.monotonic()
@@ -62,7 +68,7 @@ def run(
                 batch = next(batches, None)
                 more = batch is not None
                 if batch is not None:
-                    waiting.add(pool.submit(_play, batch))
+                    waiting.add(pool.submit(_play, play, batch))
             if not waiting:
                 break
             done, waiting = wait(waiting, timeout=every, return_when=FIRST_COMPLETED)
@@ -100,5 +106,5 @@ def _play_mutant(mutant: str, seeds: range) -> list[Outcome]:
     return outcomes
 
 
-def _play(seeds: range) -> list[Outcome]:
-    return [play_seed(seed) for seed in seeds]
+def _play(play: Callable[[int], Outcome], seeds: range) -> list[Outcome]:
+    return [play(seed) for seed in seeds]

@@ -22,7 +22,9 @@ class Mutant:
 MUTANTS: dict[str, Mutant] = {}
 
 
-def mutant(sentence: str, *, first: int = 0) -> Callable[[Callable[[ExitStack], None]], None]:
+def mutant(
+    sentence: str, *, first: int = 0, into: dict[str, Mutant] = MUTANTS
+) -> Callable[[Callable[[ExitStack], None]], None]:
     def listed(make: Callable[[ExitStack], None]) -> None:
         @contextmanager
         def on() -> Iterator[None]:
@@ -31,7 +33,7 @@ def mutant(sentence: str, *, first: int = 0) -> Callable[[Callable[[ExitStack], 
                 yield
 
         name = make.__name__.replace("_", "-")
-        MUTANTS[name] = Mutant(name, sentence, on, first)
+        into[name] = Mutant(name, sentence, on, first)
 
     return listed
 
