@@ -18,10 +18,12 @@ from gitops_mc.sandbox.virtual import VirtualClock
 from tests.apiserver.carrier import RealServer
 from tests.apiserver.clusters import RealClusters
 from tests.apiserver.installed import EDGES, Administrator, allowed, install
+from tests.apiserver.page import section
 from tests.apiserver.rights import ADMIN, GATEWAY
 from tests.deploy.controller import ACCOUNT, GATEWAY_USER, NAMESPACE
 from tests.deploy.rendering import DEPLOY, only, rendered
 from tests.deploy.rights import Right, granted
+from tests.docs.readme import console_blocks
 
 pytestmark = pytest.mark.apiserver
 BASE, WORKLOAD = rendered(DEPLOY / "base"), rendered(DEPLOY / "workload")
@@ -62,6 +64,13 @@ def test_the_definitions_are_established_with_their_columns_short_names_and_cate
 def test_applied_once_more_nothing_changes(admin: Administrator) -> None:
     told = admin.said("apply", "--validate=strict", "-k", str(DEPLOY / "base"))
     assert [line for line in told.splitlines() if not line.endswith(" unchanged")] == []
+
+
+def test_the_page_names_what_is_applied(admin: Administrator) -> None:
+    [[command]] = console_blocks(section("applied"))
+    assert command.line == "kubectl apply -k deploy/base"
+    told = admin.said("apply", "-k", str(DEPLOY / "base"))
+    assert [line.split()[0] for line in command.shown] == [line.split()[0] for line in told.splitlines()]
 
 
 def test_the_pods_are_admitted_by_the_restricted_standard(admin: Administrator) -> None:
