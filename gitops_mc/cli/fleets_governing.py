@@ -9,6 +9,7 @@ from gitops_mc.core.errors import GitopsMcError, RefusedError
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.fleet_governed import refusal, remark
 from gitops_mc.core.render.lines import Line, Tone, one_line
+from gitops_mc.core.rollout.driver import Driver
 
 
 def refuse_governed(api: ClusterApi, clusters: tuple[str, ...]) -> None:
@@ -21,16 +22,22 @@ def refuse_governed(api: ClusterApi, clusters: tuple[str, ...]) -> None:
         raise RefusedError(message, hint=hint)
 
 
-def remark_governed(terminal: Terminal, api: ClusterApi, clusters: tuple[str, ...]) -> None:
-    """Say beside a plan that a Fleet governs some of them; that nobody knows is said, too."""
+def driver_beside(terminal: Terminal, api: ClusterApi, clusters: tuple[str, ...], driver: Driver) -> Driver:
+    """Who drives, where a state file alone would say `driver`: the controller of a Fleet, which is remarked."""
+    return Driver.CONTROLLER if remark_governed(terminal, api, clusters) else driver
+
+
+def remark_governed(terminal: Terminal, api: ClusterApi, clusters: tuple[str, ...]) -> bool:
+    """Say beside a result that a Fleet governs some of them, and give whether one does; that nobody knows is said, too."""
     try:
         governed = _governed(api, clusters)
     except GitopsMcError as error:
         told = f"whether a controller drives these clusters is not known: {error.message}"
         terminal.say(Line(one_line(told), Tone.DIM))
-        return
+        return False
     if governed:
         terminal.say(Line(one_line(remark(governed)), Tone.WARN))
+    return bool(governed)
 
 
 def _governed(api: ClusterApi, clusters: tuple[str, ...]) -> dict[str, FleetCommands]:

@@ -13,6 +13,7 @@ from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, sess
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.connecting import Later
 from gitops_mc.cli.fleets import FleetAsked, looked_at
+from gitops_mc.cli.fleets_governing import driver_beside
 from gitops_mc.cli.fleets_shown import show_status
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
@@ -51,6 +52,7 @@ def command(
     if fleet is not None:
         return show_status(terminal, fleet, output)
     file, way = connecting.state_file(state, repo), access.maybe()
+    driver = driver_of(file)
     if way is None:
         kept = look_at_memory(file).load()
         memory = FleetMemory() if kept is None else from_json(kept)
@@ -64,9 +66,10 @@ def command(
         names = tuple(c.name for c in found.clusters)
         with session(way, names, look_at_memory(file), repository) as connected:
             standing = stand(connected, wanted)
+            driver = driver_beside(terminal, connected.api, names, driver)
         learnt.look(standing.live)
         memory, now, seen = standing.memory, standing.at, Seen(standing.decision, standing.live)
-    told = status_json(memory, now, seen, driver_of(file))
+    told = status_json(memory, now, seen, driver)
     if output == "json":
         terminal.json(told)
         return EXIT_DONE

@@ -12,6 +12,7 @@ from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, sess
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.connecting import Later
 from gitops_mc.cli.fleets import FleetAsked, looked_at
+from gitops_mc.cli.fleets_governing import driver_beside
 from gitops_mc.cli.fleets_shown import show_why
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
@@ -61,6 +62,7 @@ def command(
     file = connecting.state_file(state, repo)
     with session(access(), names, look_at_memory(file), repository) as connected:
         standing = stand(connected, everybody)
+        driver = driver_beside(terminal, connected.api, (name,), driver_of(file))
     learnt.look(standing.live)
     _check_pool(standing.live[name], pool)
     question = Question(
@@ -70,7 +72,7 @@ def command(
         memory=standing.memory,
         live=standing.live,
         decision=standing.decision,
-        driver=driver_of(file),
+        driver=driver,
         at=standing.at,
     )
     links = why(question)

@@ -81,6 +81,9 @@ def _by_hand(place: Site) -> None:
     assert "or suspend that first: gitops-mc suspend --fleet prod --reason TEXT\n" in refused.err
     planned = place.run("plan", work, "--cluster", "edge-3")
     assert (planned.code, "gitops-mc apply would be refused" in planned.err) == (0, True)
+    for looked in (place.run("status", work), place.run("why", "edge-3", work)):
+        assert "governed by Fleet gitops-mc/prod" in looked.err
+        assert "nothing moves until somebody runs" not in looked.out
     suspended = place.run("suspend", "--fleet", "prod", "--reason", "by hand today")
     assert suspended.code == 0
     assert "nothing is written until: gitops-mc resume --fleet prod" in suspended.err
