@@ -74,6 +74,16 @@ def test_the_next_commit_is_followed_without_anybody_doing_anything() -> None:
     assert all(wrote(world, name, "three") for name in NAMES)
 
 
+def test_a_new_fleet_is_looked_after_within_a_few_busy_passes() -> None:
+    world = pushed()
+    clock = world.rollout.clock
+    begun = clock.now()
+    world.git.before = lambda: clock.wait(clock.now() + timedelta(seconds=1))
+    world.run(until=lambda w: bool(w.heard.looks))
+    assert clock.now() - begun <= timedelta(seconds=15)
+    assert world.heard.troubles == []
+
+
 def test_what_git_has_said_is_looked_at_with_the_next_busy_pass_even_where_nothing_is_awaited() -> None:
     world = ControllerWorld()
     clock = world.rollout.clock

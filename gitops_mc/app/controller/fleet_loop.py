@@ -181,6 +181,7 @@ class FleetLoop:
             self.watcher.moded(self.title, FleetMode.SUSPENDED if spec.suspended else FleetMode.ACTIVE)
             return True
         self.watcher.moded(self.title, FleetMode.ELSEWHERE)
+        self.quiet = bool(spec.active_on)  # a claim is read again soon
         if not spec.active_on:
             self.objects.claim(self.means.identity)
         return False
@@ -287,7 +288,8 @@ class FleetLoop:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""
         pulled = self.poller.pulled if self.poller is not None else None
         now: datetime = self.clock.now()
-        self.watcher.troubled(self.title, self._told(summary.message))
+        if summary.state is State.STUCK:  # a repository that is only still being read is no trouble
+            self.watcher.troubled(self.title, self._told(summary.message))
         self.objects.show(fleet_trouble(summary, pulled, self.objects.fleet, now, self._told))
 
 
