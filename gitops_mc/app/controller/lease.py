@@ -112,7 +112,9 @@ class Leadership:
         except LeadershipLostError:
             raise
         except GitopsMcError:
-            self._try_soon(now)  # while the API does not answer a leader goes on until its deadline, and nobody takes the lease
+            self._try_soon(
+                now
+            )  # while the API does not answer a leader goes on until its deadline, and nobody takes the lease
 
     def _try_soon(self, now: datetime) -> None:
         self._looked = now - self.terms.renew_every + self.terms.retry_every

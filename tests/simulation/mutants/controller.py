@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from gitops_mc.app.controller import fleet_loop, keeping, objects, orders
+from gitops_mc.app.controller.asking import Asking
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.keeping import Keeping
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
@@ -202,31 +203,31 @@ def request_stays(stack: ExitStack) -> None:
 def suspension_seen_late(stack: ExitStack) -> None:
     seen: dict[int, str] = {}
 
-    def acts(self: FleetLoop, spec: Any, desk: Any) -> Any:
+    def acts(self: Asking, spec: Any, desk: Any) -> Any:
         first = seen.setdefault(id(self), spec.suspended)
         return asked(self, replace(spec, suspended=first), desk)
 
-    asked = put(stack, FleetLoop, "_acts", acts)
+    asked = put(stack, Asking, "acts", acts)
 
 
 @mutant("an approval outlives the contents that it was given for", into=CONTROLLER_MUTANTS)
 def approval_outlives(stack: ExitStack) -> None:
     given: set[str] = set()
 
-    def acts(self: FleetLoop, spec: Any, desk: Any) -> Any:
+    def acts(self: Asking, spec: Any, desk: Any) -> Any:
         nonlocal given
         given |= desk.approved
         return asked(self, spec, replace(desk, approved=desk.approved | given))
 
-    asked = put(stack, FleetLoop, "_acts", acts)
+    asked = put(stack, Asking, "acts", acts)
 
 
 @mutant("a hold by hand holds nothing", into=CONTROLLER_MUTANTS)
 def hold_overlooked(stack: ExitStack) -> None:
-    def acts(self: FleetLoop, spec: Any, desk: Any) -> Any:
+    def acts(self: Asking, spec: Any, desk: Any) -> Any:
         return replace(asked(self, spec, desk), held={})
 
-    asked = put(stack, FleetLoop, "_acts", acts)
+    asked = put(stack, Asking, "acts", acts)
 
 
 @mutant("resume lifts a suspension and leaves the abort", into=CONTROLLER_MUTANTS)
