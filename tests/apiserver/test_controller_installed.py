@@ -66,6 +66,13 @@ def test_applied_once_more_nothing_changes(admin: Administrator) -> None:
     assert [line for line in told.splitlines() if not line.endswith(" unchanged")] == []
 
 
+@pytest.mark.parametrize("what", ["-k=example", "-f=example/git-ssh.yaml"])
+def test_the_examples_are_taken_strictly(admin: Administrator, what: str) -> None:
+    option, _, path = what.partition("=")
+    told = admin.said("apply", "--dry-run=server", "--validate=strict", option, str(DEPLOY / path))
+    assert all(line.endswith("(server dry run)") for line in told.splitlines())
+
+
 def test_the_page_names_what_is_applied(admin: Administrator) -> None:
     [[command]] = console_blocks(section("applied"))
     assert command.line == "kubectl apply -k deploy/base"

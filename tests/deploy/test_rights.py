@@ -34,7 +34,7 @@ from tests.scenarios.rollout_world import UNIT, machine_config, manifest, module
 BASE, WORKLOAD = rendered(DEPLOY / "base"), rendered(DEPLOY / "workload")
 CONTROLLERS, GATEWAYS = granted(BASE, ACCOUNT), granted(WORKLOAD, GATEWAY_USER)
 TOKENS = {"token-of-the-account": "controller", "token-of-the-gateway": "gateway"}
-SPEED = 120
+SPEED = 240
 WITHIN = 150.0
 """Seconds for one scene of the story; on an idle machine it takes a few."""
 _PATHS = {
