@@ -6,12 +6,9 @@ write, and what stood in the objects on global by then.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.running import Tempo
@@ -21,14 +18,13 @@ from gitops_mc.core.custom.kept import cluster_memory
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.core.rollout.inputs import Abort, Acts
-from gitops_mc.core.rollout.memory import ClusterMemory, without_clocks
-from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, without_clocks
 from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from tests.scenarios.controller_simulation_drawn import Ask, Deed, Freeze, Plot
 from tests.scenarios.controller_world import FLEETS, ROLLOUTS, ControllerWorld, Heard, ProcessEnded, Replica
 from tests.scenarios.crashes import Killed, Moment
-from tests.scenarios.drawn import Approval, Aside, Event, Kill, Script
+from tests.scenarios.drawn import Approval, Aside, Event, Kill
 from tests.scenarios.shifted_clock import MachineClock
 from tests.scenarios.simulation import IN_WINDOWS, LIMIT, Loss, Recorder, Simulation
 

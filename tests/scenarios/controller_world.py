@@ -38,6 +38,7 @@ ROLLOUTS = f"/apis/{API}/namespaces/{NAMESPACE}/clusterrollouts"
 LEASES = f"/apis/coordination.k8s.io/v1/namespaces/{NAMESPACE}/leases"
 _DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 HERE = "installation-1"
+TEMPO = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
 
 
 class ProcessEnded(BaseException):
@@ -138,7 +139,7 @@ class ControllerWorld:
     """Other repositories, by URL."""
     listens: Callable[[], Heard] = Heard
     """Who listens to the next process."""
-    tempo: Tempo = Tempo(busy=timedelta(seconds=5), quiet=timedelta(seconds=30), fleets=timedelta(seconds=60))
+    tempo: Tempo = TEMPO
 
     def __post_init__(self) -> None:
         self.git = Server()

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gitops_mc.app.controller.lease import LeadershipLostError
 from tests.scenarios import test_controller as controller
 from tests.scenarios import test_controller_faults_found as found
 from tests.scenarios import test_controller_lease as lease
@@ -34,7 +35,7 @@ SCENARIOS: dict[str, Callable[[], object]] = {
     "resume-leaves-the-abort": found.test_resume_ends_an_abort,
 }
 LONG = frozenset({"suspension-seen-late"})
-SHOWS = (AssertionError, KeyError, lease.LeadershipLostError)
+SHOWS = (AssertionError, KeyError, LeadershipLostError)
 """How a scenario shows that something is not as it has to be; KeyError: what is to be told is not."""
 SEEDS: dict[str, int] = {
     "memory-after-the-move": 0,

@@ -173,7 +173,7 @@ def unsigned_followed(stack: ExitStack) -> None:
             source.here.add(answer.commit)  # type: ignore[attr-defined]  # the repository in memory
             return Polled(answer.commit, "", self.clock.now(), "")
 
-        source.poll = poll  # type: ignore[method-assign]
+        source.poll = poll  # type: ignore[method-assign,assignment]
         try:
             return brought(self, wanted, before)
         finally:
