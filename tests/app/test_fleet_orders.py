@@ -147,6 +147,16 @@ def test_nothing_is_hurried_where_everything_has_passed() -> None:
     assert "edge-1 has passed what Git has" in answer.reason
 
 
+def test_windows_are_overridden_for_all_only_while_somebody_has_something_to_pass() -> None:
+    desk = waiting()
+    assert desk.ask(desk.wish(Verb.OVERRIDE_WINDOW)) == [CarriedOut(("override-window",))]
+    desk.ask(desk.wish(Verb.APPROVE, wave="rest"))
+    desk.world.run(desk.replica, until=lambda w: w.outlook() == "done")
+    (answer,) = desk.ask(desk.wish(Verb.OVERRIDE_WINDOW))
+    assert isinstance(answer, Refused)
+    assert "every cluster has passed what Git has" in answer.reason
+
+
 def test_a_cluster_of_no_fleet_is_wrong_usage_and_names_those_that_there_are() -> None:
     desk = waiting()
     with pytest.raises(UsageError) as found:

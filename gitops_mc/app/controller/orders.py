@@ -204,15 +204,23 @@ def _now(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
 
 
 def _passed_already(desk: Desk, cluster: str) -> str:
-    """That nothing is left to hurry on a cluster; what is asked for holds for the content that Git has now, and no later one."""
-    m = desk.memory.cluster(cluster)
-    if not m.out or m.passed is None or m.passed != desk.newest.get(cluster):
+    """That nothing is left to hurry on a cluster (`""`: on any); what is asked for holds for the content that Git has now, and no
+    later one.
+    """
+    names = (cluster,) if cluster else tuple(desk.newest)
+    if not names or not all(_has_passed(desk, name) for name in names):
         return ""
-    return f"{cluster} has passed what Git has; ask again once a newer commit is followed (gitops-mc status shows which is)"
+    who = cluster or "every cluster"
+    return f"{who} has passed what Git has; ask again once a newer commit is followed (gitops-mc status shows which is)"
+
+
+def _has_passed(desk: Desk, cluster: str) -> bool:
+    m = desk.memory.cluster(cluster)
+    return m.out and m.passed is not None and m.passed == desk.newest.get(cluster)
 
 
 def _override(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
-    if cluster and (told := _passed_already(desk, cluster)):
+    if told := _passed_already(desk, cluster):
         return _refused(desk, cluster, f"override-window: {told}", asked.annotation, by.at)
     after = replace(desk, overriding={**desk.overriding, cluster: _told(by)})
     where = cluster or "the whole fleet"
