@@ -7,11 +7,14 @@ from datetime import timedelta
 
 import pytest
 
+from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import MERGE_PATCH
+from gitops_mc.core.custom.fleet_spec import FleetSpec
+from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.faults import FaultId
-from tests.scenarios.controller_world import API, FLEETS, ROLLOUTS, ControllerWorld
+from tests.scenarios.controller_world import API, FLEETS, HERE, ROLLOUTS, ControllerWorld, WorldMeans
 from tests.scenarios.rollout_world import FLEET, UNIT, machine_config
 
 CONFIG = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
@@ -416,6 +419,23 @@ def test_every_stored_object_stays_small() -> None:
 
 
 # ---------------------------------------------------------------------------------------------------- who may act
+
+
+def test_an_installation_that_may_not_act_writes_nothing_even_where_it_lacks_the_credentials(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def no_secret(means: WorldMeans, spec: FleetSpec) -> Executor:
+        raise UsageError("Secret gateway is not in namespace gitops-mc")
+
+    monkeypatch.setattr(WorldMeans, "executor", no_secret)
+    world = ControllerWorld(spec={"activeOn": "somewhere-else"})
+    world.push(three())
+    before = world.fleet()
+    replica = world.run(hours=0.2)
+    assert world.fleet() == before
+    world.edit("", {"activeOn": HERE})
+    world.run(replica, hours=0.1)
+    assert world.ready() == "Access"
 
 
 def test_another_installation_only_looks() -> None:

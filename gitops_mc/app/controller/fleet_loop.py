@@ -122,15 +122,17 @@ class FleetLoop:
 
     def _pass(self, changed: Mapping[str, JsonObject]) -> None:
         try:
-            spec = self._prepared(fleet_spec(self.objects.fleet))
+            spec = fleet_spec(self.objects.fleet)
         except FleetSpecError as error:
             self._show_trouble(Summary(State.STUCK, "Spec", f"{error.message}; {error.hint}"))
             return
+        if not self._ours(spec):  # before anything is made or shown: who may not act only reads
+            return
+        try:
+            self._prepare(spec)
         except GitopsMcError as error:  # a Secret that is not there, an address that cannot be
             hint = f"; {error.hint}" if error.hint else ""
             self._show_trouble(Summary(State.STUCK, "Access", f"{error.message}{hint}"))
-            return
-        if not self._ours(spec):
             return
         assert self.poller is not None
         assert self.executor is not None
@@ -149,8 +151,8 @@ class FleetLoop:
             return
         self._decide_and_act(spec, desired, memory)
 
-    def _prepared(self, spec: FleetSpec) -> FleetSpec:
-        """The poller and the executor of this spec, made where they are missing or what they are made from has changed."""
+    def _prepare(self, spec: FleetSpec) -> None:
+        """Make the poller and the executor of this spec, where they are missing or what they are made from has changed."""
         before = self._spec
         if self.poller is None or before is None or before.source != spec.source:
             followed = ((self.objects.fleet.get("status") or {}).get("source") or {}).get(
@@ -173,7 +175,6 @@ class FleetLoop:
         assert self._past is not None
         self.executor.past = self._past.get
         self._spec = spec
-        return spec
 
     def _ours(self, spec: FleetSpec) -> bool:
         """Whether this installation may act. A Fleet that names none is claimed, and read again before anything else."""
