@@ -174,9 +174,7 @@ class _Watch:
     def told(self, place: FleetPlace) -> tuple[str, str]:
         """Why nothing came of it, and what to look at."""
         spec = _lease(place, self.name)
-        pods = (
-            f"kubectl -n {place.namespace} get pods; without a leader nothing is written for the Fleet either"
-        )
+        pods = f"kubectl -n {place.namespace} get pods; without a leader nothing is written for the Fleet, and nodes on their way go on"
         holder = str(spec.get("holderIdentity") or "")
         if not holder:
             return f"nobody leads: no process holds the lease {place.namespace}/{self.name}", pods

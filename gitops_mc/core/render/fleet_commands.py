@@ -48,6 +48,8 @@ _ORDERS: Final = (
 """What the core says without a command, as without a controller there is none."""
 _OF_REPO: Final = re.compile(r"gitops-mc (plan|validate|diff|doctor)\b(?! REPO)")
 """Of a checkout; a controller has no folder that they would be typed in."""
+_ANY: Final = re.compile(r"gitops-mc |next apply|resume the rollout|take the hold of")
+"""Stands in every text that may change: most say nothing of this, and every pass has many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,8 @@ class FleetCommands:
 
     def said(self, text: str) -> str:
         """A message with every command in it as it is typed for this Fleet. A message that was said so stays as it is."""
+        if not _ANY.search(text):
+            return text
         told = text
         for without, driven in _DRIVEN:
             told = told.replace(without, driven)
