@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.app.use_cases.fleet_objects import FleetPlace
 from gitops_mc.app.use_cases.fleet_orders import INSTALLATION, INSTALLATION_NAMESPACE, ask
 from gitops_mc.core.custom.requests import Verb
@@ -42,6 +44,26 @@ class Turns:
         self.world.rollout.clock.wait(until)
 
 
+@dataclass(frozen=True)
+class Narrowed:
+    """The way of somebody with fewer rights."""
+
+    inner: Transport
+    forbidden: tuple[str, ...]
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        if any(f"/{plural}/" in request.path for plural in self.forbidden):
+            body = {
+                "kind": "Status",
+                "status": "Failure",
+                "reason": "Forbidden",
+                "code": 403,
+                "message": "no",
+            }
+            return Response(403, json.dumps({"apiVersion": "v1", **body}).encode())
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
 @dataclass
 class Desk:
     """Asks, and tells what became of it."""
@@ -49,11 +71,13 @@ class Desk:
     world: ControllerWorld
     replica: Replica | None = None
     who: str = "mei"
+    forbidden: tuple[str, ...] = ()
+    """Plurals of what this person may not read."""
 
     def __post_init__(self) -> None:
         self.turns = Turns(self.world, self.replica)
         api = ClusterApi(
-            self.world.rollout.fleet.transport(self.world.rollout.clock),
+            Narrowed(self.world.rollout.fleet.transport(self.world.rollout.clock), self.forbidden),
             self.world.machine,
             jitter=random.Random(5).random,
         )

@@ -210,6 +210,17 @@ def test_a_leader_that_cannot_follow_the_fleet_says_why() -> None:
     assert "one leads and cannot follow the Fleet: the Git server does not answer" in found.value.message
 
 
+def test_who_may_read_neither_lease_nor_identity_may_ask_and_nobody_claims_to_know_who_leads() -> None:
+    desk = waiting()
+    narrow = Desk(desk.world, desk.replica, forbidden=("leases", "configmaps"))
+    assert narrow.ask(narrow.wish(Verb.HOLD, "edge-2")) == [CarriedOut(("hold edge-2",))]
+    alone = Desk(desk.world, forbidden=("leases", "configmaps"))
+    with pytest.raises(UnansweredError) as found:
+        alone.ask(alone.wish(Verb.SUSPEND), within=timedelta(seconds=5))
+    assert "nobody leads" not in found.value.message
+    assert "this token may not read who leads" in found.value.message
+
+
 def test_a_request_waits_for_the_one_before_and_both_are_carried_out() -> None:
     desk = waiting()
     desk.world.annotate("edge-2", "hold", "{reason: disks, by: jun}")

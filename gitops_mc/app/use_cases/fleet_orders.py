@@ -15,7 +15,7 @@ from typing import Any, Final
 from gitops_mc.app.api import RESOURCES
 from gitops_mc.app.use_cases.fleet_objects import FLEET, ROLLOUT, FleetPlace
 from gitops_mc.core.custom.wishes import Answer, Wish, acts_since, answer_to
-from gitops_mc.core.errors import GitopsMcError, NotFoundError, RefusedError, StaleError
+from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, RefusedError, StaleError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, resource_version
 
 INSTALLATION: Final = "gitops-mc-installation"
@@ -50,11 +50,16 @@ def ask(
 
 
 def refuse_elsewhere(place: FleetPlace) -> None:
-    """Raises RefusedError where another installation acts for the Fleet: here nobody would carry anything out."""
+    """Raises RefusedError where another installation acts for the Fleet: here nobody would carry anything out. A caller who may not
+    read which installation this is may ask all the same.
+    """
     active = str((place.fleet().get("spec") or {}).get("activeOn") or "")
     if not active:
         return
-    here = identity_of(place)
+    try:
+        here = identity_of(place)
+    except ForbiddenError:
+        return
     if active != here:
         raise RefusedError(
             f"Fleet {place.title} is active on installation {active}; this one is {here or 'not known yet'}, and only reads",
@@ -165,7 +170,8 @@ class _Watch:
 
     name: str
     begun_at: datetime
-    lease: Mapping[str, Any]
+    lease: Mapping[str, Any] | None
+    """None: the caller may not read it."""
 
     @classmethod
     def begun(cls, place: FleetPlace, lease: str) -> _Watch:
@@ -174,11 +180,17 @@ class _Watch:
     def told(self, place: FleetPlace) -> tuple[str, str]:
         """Why nothing came of it, and what to look at."""
         spec = _lease(place, self.name)
+        waited = place.clock.now() - self.begun_at
+        if spec is None:
+            told = f"nobody has looked at it for {waited.total_seconds():.0f} s, and this token may not read who leads"
+            return (
+                told,
+                f"grant get on leases in namespace {place.namespace}; {_stalled(place.fleet()) or 'or ask whoever may'}",
+            )
         pods = f"kubectl -n {place.namespace} get pods; without a leader nothing is written for the Fleet, and nodes on their way go on"
         holder = str(spec.get("holderIdentity") or "")
         if not holder:
             return f"nobody leads: no process holds the lease {place.namespace}/{self.name}", pods
-        waited = place.clock.now() - self.begun_at
         if spec == self.lease and waited >= timedelta(seconds=int(spec.get("leaseDurationSeconds") or 0)):
             told = f"nobody leads: {holder} has not renewed the lease {place.namespace}/{self.name}"
             return f"{told} for {waited.total_seconds():.0f} s", pods
@@ -192,11 +204,14 @@ class _Watch:
         return f"{holder} leads and has not looked at it for {waited.total_seconds():.0f} s", log
 
 
-def _lease(place: FleetPlace, name: str) -> Mapping[str, Any]:
+def _lease(place: FleetPlace, name: str) -> Mapping[str, Any] | None:
+    """Empty where there is none; None where the caller may not read it."""
     try:
         found = place.api.get(GLOBAL_CLUSTER, _LEASE, name, namespace=place.namespace)
     except NotFoundError:
         return {}
+    except ForbiddenError:
+        return None
     return found.get("spec") or {}
 
 
