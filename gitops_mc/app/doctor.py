@@ -19,6 +19,7 @@ from gitops_mc.app.observe import (
     read_platform,
 )
 from gitops_mc.app.ports import Clock, Workers
+from gitops_mc.core.custom import GROUP_VERSION
 from gitops_mc.core.doctor import Examined, Reach, Right, RightAnswer, Role
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, UnauthorizedError
 from gitops_mc.core.gates.components import COMPONENT_NAMESPACE
@@ -45,6 +46,12 @@ GLOBAL_RIGHTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("Cluster", ("list",), ""),
 )
 """What is asked of global beside that, once for the fleet."""
+
+GOVERNED_RIGHTS: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("ClusterRollout", ("get", "list"), ""),
+    ("Fleet", ("get",), ""),
+)
+"""What is asked of global where Fleets can be there: whether a controller has a cluster has to be known before one is written to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +122,8 @@ def _reach(api: ClusterApi, name: str) -> tuple[Reach, str]:
 
 
 def _asked(api: ClusterApi, name: str) -> Iterable[RightAnswer]:
-    for what, right in _rights(name):
+    governed = name == GLOBAL_CLUSTER and _serves_fleets(api)
+    for what, right in (*_rights(name), *(_each(GOVERNED_RIGHTS) if governed else ())):
         try:
             answer = api.can_i(name, right.verb, what, namespace=right.namespace)
         except GitopsMcError as error:
@@ -128,8 +136,19 @@ def _unasked(name: str, reason: str) -> tuple[RightAnswer, ...]:
     return tuple(RightAnswer(right, None, reason) for _, right in _rights(name))
 
 
+def _serves_fleets(api: ClusterApi) -> bool:
+    try:
+        return api.serves(GLOBAL_CLUSTER, GROUP_VERSION)
+    except GitopsMcError:
+        return True  # then it cannot be asked either, and says so
+
+
 def _rights(name: str) -> Iterable[tuple[Resource, Right]]:
-    for kind, verbs, namespace in (*RIGHTS, *(GLOBAL_RIGHTS if name == GLOBAL_CLUSTER else ())):
+    return _each((*RIGHTS, *(GLOBAL_RIGHTS if name == GLOBAL_CLUSTER else ())))
+
+
+def _each(rows: Iterable[tuple[str, tuple[str, ...], str]]) -> Iterable[tuple[Resource, Right]]:
+    for kind, verbs, namespace in rows:
         what = RESOURCES[kind]
         qualified = f"{what.plural}.{what.group}" if what.group else what.plural
         for verb in verbs:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gitops_mc.app.api import RESOURCES
-from gitops_mc.app.doctor import GLOBAL_RIGHTS, RIGHTS
+from gitops_mc.app.doctor import GLOBAL_RIGHTS, GOVERNED_RIGHTS, RIGHTS
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 
 _RBAC = "rbac.authorization.k8s.io"
@@ -47,7 +47,7 @@ def token_lines() -> Iterator[str]:
 
 def roles(cluster: str) -> Iterator[JsonObject]:
     """The roles of the product and of readers on one cluster, each with its binding."""
-    asked = RIGHTS + (GLOBAL_RIGHTS if cluster == GLOBAL_CLUSTER else ())
+    asked = RIGHTS + (GLOBAL_RIGHTS + GOVERNED_RIGHTS if cluster == GLOBAL_CLUSTER else ())
     yield from _bound("gitops-mc", [_rule(kind, verbs) for kind, verbs, _ in asked], PRODUCT.user)
     reading = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}
     yield from _bound("reader", [reading], *READERS)

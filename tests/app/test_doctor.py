@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
+import yaml
+
+from gitops_mc.app.ports import Request
 from gitops_mc.core.doctor import Finding, Health
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, Rule, User
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import FleetSpec, simple_fleet
 from gitops_mc.sandbox.site import ClusterSpec
 from tests.app.reports import examined
+from tests.scenarios.controller_world import CRDS
 from tests.scenarios.rollout_world import RolloutWorld
 
 
@@ -59,6 +66,22 @@ def test_a_token_that_may_only_read_is_told_verb_by_verb() -> None:
     ]
     on_global = [f.told for f in found["global"] if f.health is Health.FAILED]
     assert "the token may not create, patch, delete moduleinfoes.cluster.alauda.io" in on_global
+
+
+def test_where_fleets_can_be_the_rights_to_see_them_are_asked_for_and_nowhere_else() -> None:
+    made = world()
+    rule = Rule(("list",), ("platform.tkestack.io", "cluster.alauda.io"))
+    made.fleet.servers["global"].grant("narrow", User("narrow", (rule,)))
+    told = [f.told for f in examined(made, "edge-1", token="narrow")["global"]]
+    assert not any("gitops-mc.io" in text for text in told)
+    for file in sorted(CRDS.glob("*.yaml")):
+        path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+        body = json.dumps(yaml.safe_load(file.read_text())).encode()
+        answer = made.fleet.servers["global"].handle(Request("POST", path, body=body, token=ADMIN_TOKEN))
+        assert answer.status == 201
+    told = [f.told for f in examined(made, "edge-1", token="narrow")["global"]]
+    assert "the token may not get, list clusterrollouts.gitops-mc.io" in told
+    assert "the token may not get fleets.gitops-mc.io" in told
 
 
 def test_a_token_nobody_knows_fails_once_and_everything_behind_it_is_not_checked() -> None:
