@@ -27,6 +27,7 @@ from gitops_mc.core.rollout.moves import (
     WaveState,
     WaveView,
     said,
+    said_of_wave,
 )
 
 _LISTED = 5
@@ -176,7 +177,7 @@ def _wave(before: Told, view: WaveView, fault: bool) -> Iterator[Happening]:  # 
     if reason is None or fault or before.waves.get(view.wave) is view.state or not view.members:
         return
     passed = f": {view.reason}" if view.reason else ""
-    yield Happening(reason, f"wave {view.wave} is {view.state.value}{passed}", wave=view.wave)
+    yield Happening(reason, f"{said_of_wave(view.wave, view.state)}{passed}", wave=view.wave)
 
 
 def _halts(before: Told, now: Told, memory: FleetMemory) -> Iterator[Happening]:

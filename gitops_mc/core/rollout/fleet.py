@@ -25,7 +25,7 @@ from gitops_mc.core.rollout.memory import (
     PruneLimits,
     prune_in_force,
 )
-from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView
+from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, WaveView, said_of_wave
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_still, under_orders
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
@@ -254,7 +254,7 @@ def _waves(
         memory = memory.with_wave(line.wave.name, wave_memory)
         views.append(view)
         if view.state is not WaveState.DONE and not closed:
-            closed = f"wave {line.wave.name} is {view.state.value}: {view.reason}"
+            closed = f"{said_of_wave(line.wave.name, view.state)}: {view.reason}"
     return memory, tuple(views)
 
 

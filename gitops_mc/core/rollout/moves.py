@@ -103,6 +103,13 @@ _SAID = {
 }
 
 
+def said_of_wave(wave: str, state: WaveState) -> str:
+    """In a sentence: `wave rest needs approval`, `wave rest is open`."""
+    return (
+        f"wave {wave} {state.value}" if state is WaveState.NEEDS_APPROVAL else f"wave {wave} is {state.value}"
+    )
+
+
 def said(standing: Standing) -> str:
     """In a sentence about a cluster: `has failed`, `is in flight`."""
     return _SAID.get(standing, f"is {standing.value}")
