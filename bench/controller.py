@@ -207,7 +207,12 @@ def _objects(bench: Bench, interval: int) -> None:
         if body.get("kind") == "CustomResourceDefinition":
             bench.call("POST", definitions, body)
     bench.call("POST", "/api/v1/namespaces", {"metadata": {"name": "gitops-mc"}})
-    secret = {"metadata": {"name": "hook"}, "data": {"secret": b64encode(SECRET.encode()).decode()}}
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "hook"},
+        "data": {"secret": b64encode(SECRET.encode()).decode()},
+    }
     bench.call("POST", "/api/v1/namespaces/gitops-mc/secrets", secret)
     source = {"url": f"file://{bench.repository}", "interval": f"{interval}s"}
     spec = {"source": source, "webhook": {"secretRef": {"name": "hook"}}}
