@@ -57,6 +57,7 @@ def test_a_commit_that_is_pushed_reaches_every_cluster_and_the_fleet_becomes_rea
     assert {world.standing(name) for name in NAMES} == {"passed"}
     assert reboots(world) == {f"{name}-w{n}": 1 for name in NAMES for n in (1, 2)}
     assert world.fleet()["status"]["progress"] == "3/3"
+    assert {world.of(name)["status"]["commit"] for name in NAMES} == {world.git.head}
 
 
 def test_the_fleet_says_that_it_is_done_within_seconds_of_the_last_cluster_that_passed() -> None:

@@ -30,12 +30,12 @@ from gitops_mc.core.custom.kept import cluster_memory, fleet_memory, with_cluste
 from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
-from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
+from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Halted, Hold
 
 _LAST_CALLS: Final = 5.0
 """Seconds that calls on the former way to the clusters get to end in."""
@@ -270,7 +270,13 @@ class FleetLoop:
         assert self.poller is not None
         told, now = self._told, look.at
         shown: dict[str, JsonObject] = {
-            view.cluster: rollout_status(view, self.objects.rollouts.get(view.cluster, {}), now, told)
+            view.cluster: rollout_status(
+                view,
+                self._commit_of(view, look.memory),
+                self.objects.rollouts.get(view.cluster, {}),
+                now,
+                told,
+            )
             for view in look.decision.clusters
         }
         shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, told)
@@ -284,6 +290,11 @@ class FleetLoop:
             done=asked.done,
             shut=frozenset({*self._shut, *self.objects.claims, *self.objects.foreign}),
         )
+
+    def _commit_of(self, view: ClusterView, memory: FleetMemory) -> Commit:
+        assert self.poller is not None
+        m = memory.cluster(view.cluster)
+        return m.started_commit if m.started == view.content else self.poller.pulled.commit
 
     def _show_trouble(self, summary: Summary) -> None:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""

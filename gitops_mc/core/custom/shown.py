@@ -66,8 +66,10 @@ def _sourced(body: JsonObject) -> JsonObject:
     return {k: v for k, v in found.items() if k != "problem"}
 
 
-def rollout_status(view: ClusterView, body: JsonObject, now: datetime, told: Told) -> JsonObject:
-    """Status of a ClusterRollout, without memory."""
+def rollout_status(
+    view: ClusterView, commit: Commit, body: JsonObject, now: datetime, told: Told
+) -> JsonObject:
+    """Status of a ClusterRollout, without memory. `commit`: where its content was seen first."""
     drifts = () if view.plan is None else view.plan.drifts
     return {
         **_common(of_cluster(view), body, now, told),
@@ -78,6 +80,7 @@ def rollout_status(view: ClusterView, body: JsonObject, now: datetime, told: Tol
                 "wave": view.wave,
                 "content": view.content or "",
                 "shortContent": (view.content or "")[:_SHORT],
+                "commit": commit,
                 "step": view.step,
                 "drift": sorted(f"{d.key.kind.value}/{d.key.name}" for d in drifts)[:_MOST_DRIFT],
                 "hands": told(view.hands)[:_LONGEST_REASON],
