@@ -100,3 +100,29 @@ def test_a_canary_that_cannot_be_read_holds_the_others_and_says_where(broken: st
     assert "clusters/edge-1/typo.yaml" in outlook.reasons[0]
     assert outlook.acts == ("correct it in Git, or: gitops-mc skip edge-1",)
     assert world.standing("edge-2") is Standing.READY
+
+
+def test_newer_content_that_waits_for_a_pool_somebody_has_paused_names_him_where_the_older_begins_nothing() -> (
+    None
+):
+    def files(text: str, *roles: str) -> dict[str, str]:
+        configs = {
+            f"clusters/edge-1/{role}.yaml": machine_config(f"50-{role}-app", role, files={"/etc/a": text})
+            for role in roles
+        }
+        return {"clusters/edge-1/policy.yaml": policy({"/etc/a": "app.service"}), **configs}
+
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files=files("one\n", "worker"))
+    world.run()
+    world.files |= files("two\n", "worker") | {
+        "clusters/edge-1/policy.yaml": policy({"/etc/a": "app.service", "/etc/b": "app.service"})
+    }
+    written = len(world.writes("edge-1"))
+    world.run(until=lambda _: len(world.writes("edge-1")) > written)
+    world.fleet.person("edge-1").pause("master")
+    world.files |= files("three\n", "worker", "master")
+    outlook = world.run(hours=3)
+    assert isinstance(outlook, Hold), outlook
+    assert any("whoever paused pool master of edge-1 has to unpause it" in act for act in outlook.acts)
+    world.fleet.person("edge-1").unpause("master")
+    assert isinstance(world.run(hours=3), Done)

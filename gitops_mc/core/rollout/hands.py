@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gitops_mc.core.diff import Create
 from gitops_mc.core.gates import Paused, Unsettled
-from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Failed, Kind, ResourceKey, Waiting
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Failed, Kind, Open, ResourceKey, Waiting
 from gitops_mc.core.plan import drift_id
-from gitops_mc.core.rollout.case import Assessment, all_open
+from gitops_mc.core.rollout.case import Admission, Assessment, all_open
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import REFUSED, Act, Await
@@ -101,7 +103,12 @@ def _fits_no_window(a: Assessment) -> str:
 
 def _kept_out(a: Assessment) -> str:
     """The step that is next is not begun, since newer content takes over, and that one may not start."""
-    if a.admission is None or a.admission.standing not in _KEEPS_OUT:
+    if a.admission is None:
+        return ""
+    if a.admission.standing is Standing.IN_FLIGHT:
+        # it waits until what rolls has settled: for ever, where somebody has stopped that
+        return "; ".join(_of_the_newer(a, a.admission))
+    if a.admission.standing not in _KEEPS_OUT:
         return ""
     return (
         f"the newer content may not start: mend that, push another one, approve it (gitops-mc apply --approve {a.name}), "
@@ -132,6 +139,16 @@ def _pools(a: Assessment) -> tuple[str, ...]:
     moves nothing: it waits for the others.
     """
     needed = tuple(_pool(a, pool) for pool in a.closed if pool not in _to_be_made(a))
+    return needed if all(needed) else ()
+
+
+def _of_the_newer(a: Assessment, arriving: Admission) -> tuple[str, ...]:
+    """The same for the pools that newer content waits for."""
+    if arriving.gates is None:
+        return ()
+    closed = [pool for pool, verdict in arriving.gates.pools.items() if not isinstance(verdict, Open)]
+    looked_at = replace(a, gates=arriving.gates)
+    needed = tuple(_pool(looked_at, pool) for pool in closed)
     return needed if all(needed) else ()
 
 
