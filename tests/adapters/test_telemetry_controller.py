@@ -11,8 +11,8 @@ from gitops_mc.adapters.telemetry_events import KubernetesEvents, reference
 from gitops_mc.adapters.telemetry_log import Log
 from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.app.controller.fleet_loop import FleetLoop
-from gitops_mc.app.controller.seams import Watcher
 from gitops_mc.app.controller.running import Attendant, Controller
+from gitops_mc.app.controller.seams import Watcher
 from gitops_mc.app.telemetry import Telemetry
 from gitops_mc.core.model import JsonObject
 from gitops_mc.sandbox.faults import FaultId
