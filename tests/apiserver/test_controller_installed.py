@@ -96,8 +96,8 @@ def test_the_pods_are_admitted_by_the_restricted_standard(admin: Administrator) 
 # ------------------------------------------------------------------------------------------------- the rules in CEL
 
 
-def fleet(**source: str) -> JsonObject:
-    body = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Fleet", "metadata": {"name": "tried"}}
+def fleet(*, name: str = "tried", **source: str) -> JsonObject:
+    body = {"apiVersion": f"{GROUP}/v1alpha1", "kind": "Fleet", "metadata": {"name": name}}
     return {**body, "spec": {"source": source}}
 
 
@@ -126,6 +126,11 @@ TRIED = {
         "",
     ),
     "a password in the address": ("fleets", fleet(url="https://u:p@git.example.com/f.git"), "should match"),
+    "a name that is no label": (
+        "fleets",
+        fleet(name="a" * 64, url="https://git.example.com/f.git"),
+        "the name of a Fleet becomes a label",
+    ),
     "no interval": ("fleets", fleet(url="https://git.example.com/f.git", interval="soon"), "should match"),
 }
 

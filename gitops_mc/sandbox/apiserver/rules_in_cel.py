@@ -15,6 +15,10 @@ def _named_like_its_cluster(obj: Any) -> bool:
     return bool(obj["spec"]["cluster"] == obj["metadata"]["name"])
 
 
+def _named_like_a_label(obj: Any) -> bool:
+    return len(obj["metadata"]["name"]) <= 63
+
+
 def _hosts_where_ssh(spec: Any) -> bool:
     over_ssh = re.search(r"^(ssh://|[^/]+@)", spec["source"]["url"]) is not None
     return not over_ssh or bool(spec["source"].get("knownHosts"))
@@ -23,6 +27,7 @@ def _hosts_where_ssh(spec: Any) -> bool:
 RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
     {
         "self.spec.cluster == self.metadata.name": _named_like_its_cluster,
+        "size(self.metadata.name) <= 63": _named_like_a_label,
         "!self.source.url.matches('^(ssh://|[^/]+@)') || (has(self.source.knownHosts) && size(self.source.knownHosts) > 0)": (
             _hosts_where_ssh
         ),
