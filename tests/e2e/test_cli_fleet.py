@@ -10,6 +10,8 @@ import pytest
 
 from tests.e2e.fleet_site import GROUP, Site, controller, site
 
+pytestmark = pytest.mark.slow
+
 MERGE = "application/merge-patch+json"
 
 

@@ -134,7 +134,7 @@ def check(story: str, deaths: range) -> None:
 
 @pytest.mark.parametrize("story", STORIES)
 def test_a_process_that_dies_at_some_of_its_writes_changes_nothing_in_the_end(story: str) -> None:
-    check(story, range(2, 60, 19))
+    check(story, range(3, 60, 28))
 
 
 @pytest.mark.slow
