@@ -13,6 +13,8 @@ from tests.scenarios import test_controller_lease as lease
 from tests.simulation.controller import play_controller_seed
 from tests.simulation.mutants.controller import CONTROLLER_MUTANTS
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS: dict[str, Callable[[], object]] = {
     "requests-off-first": found.test_a_death_between_what_came_of_a_request_and_its_end_loses_nothing,
     "written-over": found.every_order_between_a_look_and_its_keeping,

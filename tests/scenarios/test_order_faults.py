@@ -10,6 +10,8 @@ from tests.scenarios import test_orders as ordered
 from tests.scenarios import test_rollback as back
 from tests.simulation.mutants import MUTANTS
 
+pytestmark = pytest.mark.slow
+
 FINDS: dict[str, Callable[[], None]] = {
     "rollback-retries-what-is-held": back.test_where_a_failure_is_tolerated_the_held_content_is_not_retried_either,
     "abort-unpauses-what-another-paused": ordered.test_an_abort_never_touches_a_pool_that_another_has_paused_nor_does_its_end,
