@@ -118,7 +118,8 @@ class Observing:
         end = time.monotonic() + within
         events, self._events = self._events, None
         if events is not None:
-            self._workers.map({_EVENTS: events.flush}, within=within / 2)
+            self._workers.map({}, within=within / 4)  # one that runs began before the last of them were there
+            self._workers.map({_EVENTS: events.flush}, within=within / 4)
         self._workers.close()
         for running in self._serving:
             running.stop(max(0.0, end - time.monotonic()))
