@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from tests.simulation import bulk
 from tests.simulation.mutants import FOUND
 from tests.simulation.one import play_seed
@@ -33,6 +35,7 @@ def test_a_seed_alone_prints_what_happened_and_says_whether_it_holds() -> None:
     assert done.stdout.endswith("seed 33: every invariant holds\n")
 
 
+@pytest.mark.slow
 def test_a_seed_that_breaks_is_an_error_with_the_smallest_story_that_breaks() -> None:
     seed = json.loads(FOUND.read_text())["no-halt"]
     command = [sys.executable, "-m", "tests.simulation", "one", str(seed), "--mutant", "no-halt", "--shrink"]
