@@ -113,7 +113,10 @@ def played(story: str, at: int, moment: Moment) -> tuple[ControllerWorld, int]:
     except Killed:
         world.rollout.wrap = lambda transport: transport
         world.rollout.clock.wait_for(AWAY)
-        world.run(world.process("two"), until=settled)
+        again = world.run(
+            world.process("two"), hours=0.05
+        )  # what is shown may be ahead of what the dead one has kept
+        world.run(again, until=settled)
     return world, mortals[0].writes
 
 
