@@ -17,6 +17,14 @@ def test_every_invariant_holds(seed: int) -> None:
     assert not outcome.broken, f"{outcome.told}\n{outcome.story}"
 
 
+@pytest.mark.parametrize("seed", [111, 1021])
+def test_seeds_that_have_found_a_fault_hold(seed: int) -> None:
+    """111: newer content waited for ever for a pool that somebody had paused. 1021: a process frozen while it asked for the lease
+    took it when it woke, as if it had watched it unchanged all that time.
+    """
+    test_every_invariant_holds(seed)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(8))
 def test_every_invariant_holds_on_many_seeds(part: int) -> None:

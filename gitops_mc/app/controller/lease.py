@@ -137,7 +137,8 @@ class Leadership:
             self._make(now)
             return
         if resource_version(found) != resource_version(self._seen):
-            self._seen, self._unchanged_since = found, now
+            # since the answer, not since the question: who was frozen in between has watched nobody for that long
+            self._seen, self._unchanged_since = found, self.clock.now()
         self.holder = _holder(found)
         if self.holder == self.identity:
             self._take(found, now)
