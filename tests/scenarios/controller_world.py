@@ -111,6 +111,9 @@ class WorldMeans:
     def tend(self, spec: FleetSpec) -> None:
         pass
 
+    def close(self) -> None:
+        pass
+
     def executor(self, spec: FleetSpec) -> Executor:
         world = self.world.rollout
         api = ClusterApi(self.transport, self.world.machine, jitter=random.Random(0).random)

@@ -46,8 +46,10 @@ class Asking:
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
-    def asked(self, memory: FleetMemory, fleet: Fleet, now: datetime) -> Asked:
-        """What humans have asked for since, carried out on the memory."""
+    def asked(self, memory: FleetMemory, fleet: Fleet, shut: AbstractSet[str], now: datetime) -> Asked:
+        """What humans have asked for since, carried out on the memory. `shut`: clusters whose object cannot be written; what is
+        asked for on it waits.
+        """
         holds = {n: {"hold": _spec(b).get("hold")} for n, b in self.objects.rollouts.items()}
         desk = Desk(
             memory,
@@ -61,7 +63,7 @@ class Asking:
             said=self._unsaid,
         )
         carriers = [("", self.objects.fleet, On.FLEET)]
-        carriers += [(name, body, On.ROLLOUT) for name, body in self.objects.rollouts.items()]
+        carriers += [(n, body, On.ROLLOUT) for n, body in self.objects.rollouts.items() if n not in shut]
         found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
         if found:
             desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
@@ -105,9 +107,11 @@ class Asking:
             overriding=overriding,
         )
 
-    def kept(self, desk: Desk, memory: FleetMemory) -> None:
-        """All of the pass is kept: impatience is over where the newest content has been started, an override where it has passed."""
-        self._unkept, self._unsaid, self._specs = {}, (), ({}, {})
+    def kept(self, desk: Desk, memory: FleetMemory, but: AbstractSet[str]) -> None:
+        """All of the pass is kept, `but` for some clusters: impatience is over where the newest content has been started, an override where it has passed."""
+        self._unkept = {name: taken for name, taken in self._unkept.items() if name in but}
+        self._unsaid = ()
+        self._specs = ({}, {name: spec for name, spec in self._specs[1].items() if name in but})
         newest: Mapping[str, Content] = desk.newest
         passed = {n for n, c in newest.items() if memory.cluster(n).passed == c and memory.cluster(n).out}
         started = {n for n, c in newest.items() if memory.cluster(n).started == c}

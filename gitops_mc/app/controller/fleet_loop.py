@@ -112,6 +112,7 @@ class FleetLoop:
             self.poller.workers.close()
         if self.executor is not None:
             self.executor.workers.close(within=within)
+        self.means.close()
 
     def wake(self) -> None:
         """Ask the repository soon."""
@@ -221,7 +222,7 @@ class FleetLoop:
         fleet = self._fleet(desired)
         self._past.learn(desired)
         self._past.keep(memory, self.poller.answers, {c.name: c.content for c in fleet.clusters})
-        asked = self._forgetting(self._asking.asked(memory, fleet, self.clock.now()), fleet)
+        asked = self._forgetting(self._asking.asked(memory, fleet, self._shut_now, self.clock.now()), fleet)
         desk = asked.desk
         if not self.executor.begun:
             self.executor.begin(fleet)
@@ -230,7 +231,7 @@ class FleetLoop:
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
         self.memory = look.memory
         failed = self._keeping.keep(self._page(look, asked))
-        self._asking.kept(desk, look.memory)
+        self._asking.kept(desk, look.memory, failed.keys())
         look = _without(look, failed)
         for name, why in failed.items():
             self.watcher.troubled(
@@ -288,8 +289,13 @@ class FleetLoop:
             attention=look.decision.attention,
             specs=specs_to_keep(asked),
             done=asked.done,
-            shut=frozenset({*self._shut, *self.objects.claims, *self.objects.foreign}),
+            shut=self._shut_now,
         )
+
+    @property
+    def _shut_now(self) -> frozenset[str]:
+        """Clusters whose object is not ours to write."""
+        return frozenset({*self._shut, *self.objects.claims, *self.objects.foreign})
 
     def _commit_of(self, view: ClusterView, memory: FleetMemory) -> Commit:
         assert self.poller is not None

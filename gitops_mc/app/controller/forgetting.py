@@ -48,5 +48,5 @@ def _unmarked(desk: Desk, executor: Executor, cluster: str, fleet: str) -> tuple
             return None
         told.append(f"our marks are taken off {count(len(outcome.written), 'object')} of {cluster}")
     if paused := left_paused(live):
-        told.append(f"{named('pool', paused)} of {cluster} stand paused by a step of ours: unpause by hand")
+        told.append(f"{named('pool', paused)} of {cluster} stand paused by us: unpause by hand")
     return tuple(told)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from gitops_mc.app.api import RESOURCES, ClusterApi, Part
 from gitops_mc.core.custom import FLEET_KIND, GROUP_VERSION, ROLLOUT_KIND
-from gitops_mc.core.errors import AlreadyExistsError, NotFoundError, StaleError
+from gitops_mc.core.errors import AlreadyExistsError, NotFoundError, RefusedError, StaleError
 from gitops_mc.core.model import (
     FLEET_LABEL,
     GLOBAL_CLUSTER,
@@ -113,16 +113,14 @@ class FleetObjects:
         del self.rollouts[cluster]
 
     def keep_rollout(self, cluster: str, wanted: Wanted) -> None:
-        """The same for a cluster, whose object is made where there is none."""
+        """The same for a cluster, whose object is made where there is none. Raises RefusedError where another Fleet has it."""
         before = self.rollouts.get(cluster)
         if before is None:
             before = self._made(cluster, wanted)
-            if before is None:
-                return
         self.rollouts[cluster] = self._kept(ROLLOUT, before, wanted)
         self.foreign.pop(cluster, None)
 
-    def _made(self, cluster: str, wanted: Wanted) -> JsonObject | None:
+    def _made(self, cluster: str, wanted: Wanted) -> JsonObject:
         """A new object. Where one stands that no look has shown (somebody took its label off), it is ours or another Fleet's;
         ours is labelled again, and nothing is written over what it remembers: StaleError, so that all is looked at again.
         """
@@ -142,7 +140,7 @@ class FleetObjects:
         owner = str((found.get("spec") or {}).get("fleet") or "")
         if owner != self.name:
             self.foreign[cluster] = owner
-            return None
+            raise RefusedError(f"Fleet {owner} has claimed {cluster}, and a cluster belongs to one Fleet")
         self.api.json_patch(
             GLOBAL_CLUSTER, ROLLOUT, cluster, _labelled(found, self.name), namespace=self.namespace
         )

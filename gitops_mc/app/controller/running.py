@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -17,6 +18,8 @@ from gitops_mc.core.custom.requests import PREFIX, Verb
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, name_of, resource_version
 
+_NAP: Final = timedelta(seconds=0.25)
+"""How long a push may go unnoticed."""
 LAST_CALLS: Final = 3.0
 """Seconds that calls which are under way get to end in, of each Fleet."""
 
@@ -45,6 +48,10 @@ class Attendant(Protocol):
 
     def listed(self, fleets: frozenset[str]) -> None: ...
 
+    def troubled(self, fleet: str, reason: str) -> None:
+        """Something could not be done for a Fleet, by `<namespace>/<name>`; it is tried again."""
+        ...
+
     def failed(self, fleet: str, error: BaseException) -> None:
         """A fault of this program, to be reported; the Fleet's loop begins anew after a while."""
         ...
@@ -69,8 +76,8 @@ class Controller:
     loops: dict[str, FleetLoop] = field(default_factory=dict)
     _due: dict[str, datetime] = field(default_factory=dict)
     _listed: datetime | None = None
-    _knocks: set[str] = field(default_factory=set)
-    """Fleets that somebody has pushed to while another process led."""
+    _pushed: deque[str] = field(default_factory=deque)
+    """Fleets that somebody has pushed to since the last turn; filled by other threads, and all that they touch."""
 
     def run(self, stopping: Callable[[], bool]) -> None:
         """Until `stopping` says so; then the lease is given up. Raises LeadershipLostError: the process is to end at once."""
@@ -81,10 +88,15 @@ class Controller:
                 if not stopping():
                     raise
                 break  # a write that was not sent any more because the end was asked for
-            self.clock.wait(self.next_turn())
+            self._rest(self.next_turn(), stopping)
         for loop in self.loops.values():
             loop.close(within=LAST_CALLS)  # what is under way is over before another process may begin
         self.leadership.give_up()
+
+    def _rest(self, until: datetime, stopping: Callable[[], bool]) -> None:
+        """Until a time, or until somebody has pushed."""
+        while (now := self.clock.now()) < until and not self._pushed and not stopping():
+            self.clock.wait(min(until, now + _NAP))
 
     def tick(self) -> None:
         """One turn."""
@@ -92,8 +104,8 @@ class Controller:
         self.leadership.tick()
         self.attendant.led(self.leadership)
         self._list()
+        self._wake_up()
         if not self.leadership.leads:
-            self._knock()
             return
         for name in sorted(self.loops):
             due = self._due.get(name)
@@ -103,15 +115,20 @@ class Controller:
 
     def wake(self, fleet: str) -> bool:
         """Somebody has pushed: ask the repository of this Fleet soon. False: there is none of this name. Any thread."""
-        loop = self.loops.get(fleet)
-        if loop is None:
+        if fleet not in self.loops:
             return False
-        if not self.leadership.leads:
-            self._knocks.add(fleet)
-            return True
-        loop.wake()
-        self._due.pop(fleet, None)
+        self._pushed.append(fleet)
         return True
+
+    def _wake_up(self) -> None:
+        """Carry out what other threads have asked for."""
+        pushed = {self._pushed.popleft() for _ in range(len(self._pushed))}
+        for fleet in sorted(pushed & self.loops.keys()):
+            if self.leadership.leads:
+                self.loops[fleet].wake()
+                self._due.pop(fleet, None)
+            else:
+                self._knock(fleet)
 
     def _step(self, name: str, loop: FleetLoop) -> None:
         begun = self.clock.now()
@@ -126,24 +143,22 @@ class Controller:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one fleet's loop must not stop the others
             self.attendant.failed(name, error)
-            loop.close()
-            self.loops[name] = self.open_loop(name)
+            self._forget(name)  # the next list opens another one
+            self._listed = None
             pause = self.tempo.after_a_bug
         self._due[name] = begun + pause
 
-    def _knock(self) -> None:
+    def _knock(self, fleet: str) -> None:
         """Tell the leader, by the request that people make, too. One that does not get through is made up for by the next poll."""
-        while self._knocks:
-            fleet = self._knocks.pop()
-            with suppress(GitopsMcError):
-                body = self.outside.get(GLOBAL_CLUSTER, FLEET, fleet, namespace=self.namespace)
-                notes = {**annotations_of(body), f"{PREFIX}{Verb.SYNC.value}": "{by: webhook}"}
-                version = {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(body)}
-                patch: list[JsonObject] = [
-                    version,
-                    {"op": "add", "path": "/metadata/annotations", "value": notes},
-                ]
-                self.outside.json_patch(GLOBAL_CLUSTER, FLEET, fleet, patch, namespace=self.namespace)
+        with suppress(GitopsMcError):
+            body = self.outside.get(GLOBAL_CLUSTER, FLEET, fleet, namespace=self.namespace)
+            notes = {**annotations_of(body), f"{PREFIX}{Verb.SYNC.value}": "{by: webhook}"}
+            version = {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(body)}
+            patch: list[JsonObject] = [
+                version,
+                {"op": "add", "path": "/metadata/annotations", "value": notes},
+            ]
+            self.outside.json_patch(GLOBAL_CLUSTER, FLEET, fleet, patch, namespace=self.namespace)
 
     def _list(self) -> None:
         now = self.clock.now()
@@ -155,17 +170,25 @@ class Controller:
             return  # what was there is still followed; each loop says what it cannot read
         self._listed = now
         names = frozenset(name_of(h) for h in heads)
-        for name in names - self.loops.keys():
-            self.loops[name] = self.open_loop(name)
+        for name in sorted(names - self.loops.keys()):
+            self._open(name)
         for name in self.loops.keys() - names:
             self._forget(name)
         self.attendant.listed(names)
         self.upkeep(names)
 
+    def _open(self, name: str) -> None:
+        """Open the loop of a Fleet; where that is not possible now, it is tried again with the next list."""
+        try:
+            self.loops[name] = self.open_loop(name)
+        except GitopsMcError as error:
+            self.attendant.troubled(f"{self.namespace}/{name}", error.message)
+
     def _forget(self, name: str) -> None:
+        """Nothing of it goes on: what it has sent is over before another loop of this Fleet may begin."""
         loop = self.loops.pop(name, None)
         if loop is not None:
-            loop.close()
+            loop.close(within=LAST_CALLS)
         self._due.pop(name, None)
 
     def next_turn(self) -> datetime:

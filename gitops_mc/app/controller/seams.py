@@ -37,6 +37,10 @@ class Means(Protocol):
         """Raises GitopsMcError for what cannot be."""
         ...
 
+    def close(self) -> None:
+        """The loop is over: nothing that was made for it is used any more."""
+        ...
+
     def tend(self, spec: FleetSpec) -> None:
         """Called now and then: credentials that have been renewed are taken over. Raises GitopsMcError."""
         ...

@@ -28,5 +28,5 @@ def unmark(session: Session, memory: FleetMemory, cluster: str, fleet: str) -> t
             raise GitopsMcError(outcome.trouble, hint="try again; what was done stays done")
         told.append(f"our marks are taken off {count(len(outcome.written), 'object')} of {cluster}")
     if paused := left_paused(live):
-        told.append(f"{named('pool', paused)} of {cluster} stand paused by a step of ours: unpause by hand")
+        told.append(f"{named('pool', paused)} of {cluster} stand paused by us: unpause by hand")
     return tuple(told)
