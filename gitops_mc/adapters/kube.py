@@ -9,6 +9,7 @@ kubeconfig.
 from __future__ import annotations
 
 import threading
+from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
@@ -109,6 +110,13 @@ def _wire(url: str, ca_file: Path | None, connections: int, proxy: str, largest:
     return Wire(configuration(url, ca_file, connections, proxy), trusted, largest)
 
 
+class Others(Enum):
+    """Clusters that no context is named for."""
+
+    NOT_REACHED = "not reached"
+    NAMED_LIKE_THEM = "by the context that is named like them"
+
+
 class KubeconfigTransport:
     """A context of one kubeconfig per cluster, each with its own address, CA and credentials.
 
@@ -120,6 +128,7 @@ class KubeconfigTransport:
         kubeconfig: Path,
         contexts: Mapping[str, str],
         *,
+        others: Others = Others.NOT_REACHED,
         connections: int = 8,
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
@@ -127,6 +136,7 @@ class KubeconfigTransport:
         check_kubeconfig(kubeconfig)
         self._kubeconfig = kubeconfig
         self._contexts = dict(contexts)
+        self._others = others
         self._connections = connections
         self._largest = largest_answer
         self._open: dict[str, _Context] = {}
@@ -160,7 +170,8 @@ class KubeconfigTransport:
                 del self._open[cluster]
 
     def _context(self, cluster: str) -> _Context:
-        if cluster not in self._contexts:
+        named = self._contexts.get(cluster, cluster if self._others is Others.NAMED_LIKE_THEM else None)
+        if named is None:
             known = ", ".join(sorted(self._contexts)) or "none"
             raise UsageError(
                 f"no kubeconfig context is named for cluster {cluster} (named: {known})",
@@ -172,7 +183,7 @@ class KubeconfigTransport:
         if found is not None and stamp in (None, found.stamp):
             return found
         # outside the lock: a credential plugin may take its time, and must not keep the other clusters waiting
-        made = _Context(self._kubeconfig, self._contexts[cluster], stamp, self._connections, self._largest)
+        made = _Context(self._kubeconfig, named, stamp, self._connections, self._largest)
         with self._lock:
             self._open[cluster] = made
         return made

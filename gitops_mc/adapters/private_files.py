@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from gitops_mc.core.errors import UsageError
+
 
 class PrivateFiles:
     """One folder of them. What has not changed is not written again, so that its readers see no change either."""
@@ -14,15 +16,23 @@ class PrivateFiles:
         self._known: dict[str, bytes] = {}
 
     def write(self, name: str, content: bytes) -> Path:
-        """The path of a file with this content. It is replaced whole: no reader sees half of it."""
+        """The path of a file with this content. It is replaced whole: no reader sees half of it. `name` is no path. Raises
+        UsageError where nothing can be written.
+        """
         path = self._folder / name
         if self._known.get(name) == content:
             return path
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = self._folder / f"{name}.new"
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        fresh.replace(path)
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as stream:
+                stream.write(content)
+            fresh.replace(path)
+        except OSError as error:
+            raise UsageError(
+                f"a credential cannot be kept in {self._folder}: {error.strerror}",
+                hint="it needs a little space in the folder for temporary files",
+            ) from error
         self._known[name] = content
         return path

@@ -15,7 +15,7 @@ from typing import Final, NoReturn, TextIO, TypeAlias
 
 from gitops_mc import __version__
 from gitops_mc.adapters.git_address import Unprotected
-from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, ServerTransport
+from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, Others, ServerTransport
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import SystemClock
 from gitops_mc.adapters.telemetry_log import take_over
@@ -28,7 +28,7 @@ from gitops_mc.app.log_events import ControllerStarted, ControllerStopped
 from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.hooks import Hooks
-from gitops_mc.bootstrap.means import Data, ProcessMeans
+from gitops_mc.bootstrap.means import Data, ProcessMeans, Way
 from gitops_mc.bootstrap.observing import Observing
 from gitops_mc.core.errors import (
     AlreadyExistsError,
@@ -77,18 +77,18 @@ class Options:
     unprotected: frozenset[Unprotected] = frozenset()
 
 
-def home_transport(home: Home) -> Transport:
+def home_transport(home: Home) -> Way:
     """Raises UsageError."""
     match home:
         case GatewayAccess(url, token_file, ca_file):
             return GatewayTransport(url, token_file, ca_file)
         case KubeconfigAccess(path, contexts):
-            return KubeconfigTransport(path, {GLOBAL_CLUSTER: GLOBAL_CLUSTER, **contexts})
+            return KubeconfigTransport(path, contexts, others=Others.NAMED_LIKE_THEM)
         case InCluster():
             return _in_cluster()
 
 
-def _in_cluster() -> Transport:
+def _in_cluster() -> Way:
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         raise UsageError(
@@ -139,7 +139,8 @@ def controller(
 
     Once `stop` is set no write is sent any more.
     """
-    home = observing.measured(home_transport(options.home))
+    way = home_transport(options.home)
+    home = observing.measured(way)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
     unguarded = ClusterApi(home, clock, jitter=jitter, patience=_QUICK)
     machine = SystemClock(stop)
@@ -165,9 +166,17 @@ def controller(
 
         def open_loop(name: str) -> FleetLoop:
             files = PrivateFiles(Path(folder) / name)
-            measured = observing.measured(home_transport(options.home), name)
+            own_way = home_transport(options.home)
             means = ProcessMeans(
-                identity, options.cache, options.unprotected, measured, guard, clock, data, files
+                identity=identity,
+                cache=options.cache,
+                unprotected=options.unprotected,
+                home=observing.measured(own_way, name),
+                leave_home=own_way.close,
+                guard=guard,
+                clock=clock,
+                data=data,
+                files=files,
             )
             objects = FleetObjects(own, options.namespace, name)
             return FleetLoop(objects, means, clock, observing.telemetry)
@@ -194,6 +203,7 @@ def controller(
             for loop in made.loops.values():
                 loop.close()
             observing.close(_CLOSING)
+            way.close()
 
 
 def _redacted(made: Controller, text: str) -> str:

@@ -35,10 +35,10 @@ class Hooks:
         now = time.monotonic()
         if now - self._read_at < READ_EVERY:
             return
-        self._read_at = now
         with suppress(GitopsMcError):
             fleets = self._api.list(GLOBAL_CLUSTER, FLEET, namespace=self._data.namespace)
             self._known = {name_of(body): self._of(body) for body in fleets}
+            self._read_at = now
 
     def _of(self, body: JsonObject) -> tuple[bytes, ...]:
         name = name_of(body)

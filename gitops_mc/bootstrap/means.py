@@ -6,10 +6,10 @@ import random
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from gitops_mc.adapters.git_access import Access as GitAccess
 from gitops_mc.adapters.git_access import Trust, credentials_of
@@ -27,6 +27,14 @@ from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 
 _CALLS_AT_ONCE: Final = 32
+
+
+class Way(Transport, Protocol):
+    """A transport with connections that are kept alive."""
+
+    def close(self) -> None:
+        """Drop them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +68,16 @@ class Data:
         """Of a ConfigMap."""
         return {str(k): str(v).encode() for k, v in (self._read("ConfigMap", ref).get("data") or {}).items()}
 
+    def certificates(self, ref: Ref) -> bytes:
+        """What `ca.crt` of a ConfigMap holds. Raises UsageError where that is nothing: none is not the system's."""
+        found = self.config(ref).get("ca.crt", b"")
+        if b"-----BEGIN CERTIFICATE-----" not in found:
+            raise UsageError(
+                f"ConfigMap {ref.name} has no certificates under ca.crt",
+                hint=f"kubectl -n {self.namespace} create configmap {ref.name} --from-file=ca.crt=FILE",
+            )
+        return found
+
     def value(self, ref: Ref) -> bytes:
         """One key of a Secret. Raises UsageError where it is not there."""
         found = self.secret(ref).get(ref.key)
@@ -85,11 +103,22 @@ class ProcessMeans:
     cache: Path
     unprotected: frozenset[Unprotected]
     home: Transport
-    """Unguarded: for reading."""
+    """Unguarded."""
+    leave_home: Callable[[], object]
+    """Drops the connections of `home`, which nobody else uses."""
     guard: Callable[[Transport], Transport]
     clock: Clock
     data: Data
     files: PrivateFiles
+    _ways: list[Way] = field(default_factory=list)
+    """Transports that were made for the clusters of the spec, to be closed with the next ones."""
+
+    def close(self) -> None:
+        """Drop every connection."""
+        for way in self._ways:
+            way.close()
+        self._ways.clear()
+        self.leave_home()
 
     def poller(self, spec: FleetSpec) -> Poller:
         """As the port promises."""
@@ -120,7 +149,7 @@ class ProcessMeans:
     def _git_access(self, spec: FleetSpec) -> GitAccess:
         said = spec.source
         credentials = credentials_of(self.data.secret(said.credentials)) if said.credentials else None
-        ca = self.data.config(said.ca).get("ca.crt", b"") if said.ca else b""
+        ca = self.data.certificates(said.ca) if said.ca else b""
         trust = None
         if said.signers is not None:
             keys = self.data.config(said.signers)
@@ -132,13 +161,18 @@ class ProcessMeans:
         right there.
         """
         files = self._written(said)
-        ways: dict[str, Transport] = {
-            cluster: KubeconfigTransport(files[f"kubeconfig-{cluster}"], {cluster: ""})
+        ways = {
+            cluster: KubeconfigTransport(files[_file_of(cluster)], {cluster: ""})
             for cluster in said.kubeconfigs or {}
         }
-        if said.gateway is None:
+        gateway = None
+        if said.gateway is not None:
+            gateway = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
+        for way in self._ways:
+            way.close()
+        self._ways = [*ways.values(), *([] if gateway is None else [gateway])]
+        if gateway is None:
             return ByCluster(ways, self.home) if ways else self.home
-        gateway = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
         return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
 
     def _written(self, said: Clusters) -> dict[str, Path]:
@@ -147,9 +181,14 @@ class ProcessMeans:
         if said.gateway is not None:
             found["token"] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
-                found["ca.crt"] = self.data.config(said.gateway.ca).get("ca.crt", b"")
-        found |= {f"kubeconfig-{c}": self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
+                found["ca.crt"] = self.data.certificates(said.gateway.ca)
+        found |= {_file_of(c): self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
         return {name: self.files.write(name, content) for name, content in found.items()}
+
+
+def _file_of(cluster: str) -> str:
+    """Whatever a Fleet calls a cluster is no path."""
+    return f"kubeconfig-{sha256(cluster.encode()).hexdigest()[:16]}"
 
 
 class _NoStore:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gitops_mc.adapters.kube import KubeconfigTransport
+from gitops_mc.adapters.kube import KubeconfigTransport, Others
 from gitops_mc.core.errors import UsageError
 from tests.adapters.kube_peers import GET, QUICK, SECRET, TLS, Peer, accepting, failure, serving
 
@@ -43,6 +43,24 @@ def test_each_cluster_goes_to_its_own_context(peer: Peer, tmp_path: Path) -> Non
         transport.close()
     assert (peer.seen[0].target, peer.seen[0].token) == ("/below/apis/apps/v1/deployments", "token-a")
     assert other.seen[0].headers["authorization"].startswith("Basic ")
+
+
+def test_clusters_that_are_met_later_are_reached_by_the_context_that_is_named_like_them(
+    peer: Peer, tmp_path: Path
+) -> None:
+    path = tmp_path / "config"
+    kubeconfig(
+        path,
+        {"a": {"token": "token-a"}, "b": {"token": "token-b"}},
+        {"a": {"server": peer.url}, "b": {"server": peer.url}},
+    )
+    transport = KubeconfigTransport(path, {"edge-01": "ctx-a"}, others=Others.NAMED_LIKE_THEM)
+    for cluster in ("edge-01", "ctx-b"):
+        assert transport.send(cluster, GET, timeout=QUICK).status == 200
+    with pytest.raises(UsageError, match="context edge-02 of"):
+        transport.send("edge-02", GET, timeout=QUICK)
+    transport.close()
+    assert [seen.token for seen in peer.seen] == ["token-a", "token-b"]
 
 
 def test_a_kubeconfig_that_changes_is_read_again(peer: Peer, tmp_path: Path) -> None:

@@ -1,0 +1,161 @@
+"""What a Fleet's spec leads to, from Secrets and ConfigMaps of the embedded API server."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gitops_mc.adapters.private_files import PrivateFiles
+from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.ports import Request, Response
+from gitops_mc.bootstrap.means import Data, ProcessMeans
+from gitops_mc.core.custom.fleet_spec import fleet_spec
+from gitops_mc.core.errors import UsageError
+from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
+from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
+from gitops_mc.sandbox.transport import DirectTransport
+from gitops_mc.sandbox.virtual import VirtualClock
+
+NAMESPACE = "gitops-mc"
+CERTIFICATES = (Path(__file__).parents[1] / "data" / "tls" / "ca.crt").read_text()
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "http://127.0.0.1:9"}}]
+users: [{name: a, user: {token: t}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+current-context: a
+"""
+
+
+@dataclass
+class Home:
+    """The way to global; notes that it was left."""
+
+    inner: DirectTransport
+    left: int = 0
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        return self.inner.send(cluster, request, timeout=timeout)
+
+    def leave(self) -> None:
+        self.left += 1
+
+
+@dataclass
+class Place:
+    folder: Path
+    clock: VirtualClock = field(default_factory=VirtualClock)
+
+    def __post_init__(self) -> None:
+        self.server = ApiServer(GLOBAL_CLUSTER, now=self.clock.now)
+        self.home = Home(DirectTransport({GLOBAL_CLUSTER: self.server}, ADMIN_TOKEN))
+        self.make("namespaces", {"metadata": {"name": NAMESPACE}}, namespaced="")
+        api = ClusterApi(self.home, self.clock, jitter=lambda: 0.0)
+        self.means = ProcessMeans(
+            identity="here",
+            cache=self.folder / "cache",
+            unprotected=frozenset({"file"}),
+            home=self.home,
+            leave_home=self.home.leave,
+            guard=lambda inner: inner,
+            clock=self.clock,
+            data=Data(api, NAMESPACE),
+            files=PrivateFiles(self.folder / "files"),
+        )
+
+    def make(self, plural: str, body: JsonObject, *, namespaced: str = f"/namespaces/{NAMESPACE}") -> None:
+        kinds = {"namespaces": "Namespace", "configmaps": "ConfigMap", "secrets": "Secret"}
+        data = json.dumps({"apiVersion": "v1", "kind": kinds[plural], **body}).encode()
+        request = Request("POST", f"/api/v1{namespaced}/{plural}", body=data, token=ADMIN_TOKEN)
+        answer = self.server.handle(request)
+        assert answer.status == 201, answer.body
+
+    def config_map(self, name: str, **data: str) -> None:
+        self.make(
+            "configmaps",
+            {"metadata": {"name": name}, "data": {k.replace("_", "."): v for k, v in data.items()}},
+        )
+
+    def secret(self, name: str, **data: str) -> None:
+        coded = {k: b64encode(v.encode()).decode() for k, v in data.items()}
+        self.make("secrets", {"metadata": {"name": name}, "data": coded})
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    found = Place(tmp_path)
+    yield found
+    found.means.close()
+
+
+def spec(clusters: JsonObject | None = None, **source: JsonObject) -> JsonObject:
+    said = {"source": {"url": "https://git.example/f.git", **source}, "clusters": clusters or {}}
+    return {"metadata": {"name": "prod", "namespace": NAMESPACE}, "spec": said}
+
+
+GATEWAY = {
+    "url": "https://127.0.0.1:9",
+    "tokenRef": {"name": "gateway", "key": "token"},
+    "caRef": {"name": "ca"},
+}
+
+
+@pytest.mark.parametrize("held", [{}, {"ca_pem": CERTIFICATES}, {"ca_crt": ""}, {"ca_crt": "no certificate"}])
+def test_a_ca_that_is_named_and_not_there_is_never_the_systems(place: Place, held: dict[str, str]) -> None:
+    place.config_map("ca", **held)
+    place.secret("gateway", token="t")
+    with pytest.raises(UsageError, match="ConfigMap ca has no certificates under"):
+        place.means.executor(fleet_spec(spec({"gateway": GATEWAY})))
+    poller = place.means.poller(fleet_spec(spec(caRef={"name": "ca"})))
+    with pytest.raises(UsageError, match="ConfigMap ca has no certificates under"):
+        poller.source.poll()
+
+
+def test_whatever_a_cluster_is_called_its_kubeconfig_stays_in_the_folder(place: Place) -> None:
+    place.secret("kube", config=KUBECONFIG)
+    ref = {"name": "kube", "key": "config"}
+    named = [{"cluster": name, "secretRef": ref} for name in ("edge-1", "../../edge", "a/b", "x" * 253)]
+    place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
+    written = [path for path in place.folder.rglob("*") if path.is_file()]
+    assert len(written) == 4
+    assert {path.parent for path in written} == {place.folder / "files"}
+    assert {path.stat().st_mode & 0o777 for path in written} == {0o600}
+
+
+def test_a_token_that_was_renewed_is_taken_over(place: Place) -> None:
+    place.config_map("ca", ca_crt=CERTIFICATES)
+    place.secret("gateway", token="one")
+    found = fleet_spec(spec({"gateway": GATEWAY}))
+    place.means.executor(found)
+    renewed = {"data": {"token": b64encode(b"two").decode()}}
+    path = f"/api/v1/namespaces/{NAMESPACE}/secrets/gateway"
+    body, patch = json.dumps(renewed).encode(), "application/merge-patch+json"
+    assert (
+        place.server.handle(Request("PATCH", path, body=body, content_type=patch, token=ADMIN_TOKEN)).status
+        == 200
+    )
+    place.means.tend(found)
+    assert (place.folder / "files" / "token").read_text() == "two"
+
+
+def test_a_secret_that_is_not_there_is_named_with_what_to_type(place: Place) -> None:
+    with pytest.raises(UsageError, match="Secret gateway is not in namespace gitops-mc") as raised:
+        place.means.executor(fleet_spec(spec({"gateway": {**GATEWAY, "caRef": None}})))
+    assert "kubectl -n gitops-mc create secret" in raised.value.hint
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"a credential cannot be kept in .*: Not a directory"):
+        PrivateFiles(tmp_path / "file" / "folder").write("token", b"secret")
+
+
+def test_what_is_made_for_a_fleet_is_closed_with_it(place: Place) -> None:
+    place.means.close()
+    assert place.home.left == 1
