@@ -15,7 +15,7 @@ from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.forgetting import left_paused, unmarking
-from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.memory import FleetMemory, to_json
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.sandbox.faults import FaultId
@@ -160,8 +160,17 @@ def test_a_pool_that_a_step_of_ours_keeps_paused_is_named_and_stays_paused() -> 
     api = ClusterApi(world.fleet.transport(world.clock), world.clock, jitter=random.Random(0).random)
     session = Session(api, world.clock, VirtualWorkers(world.clock), world.executor())
     told = take_off(session, world.memory(), "edge-1", "test")
-    assert any("pool worker of edge-1 stand paused by a step of ours" in sentence for sentence in told)
+    assert any("pool worker of edge-1 stand paused by us" in sentence for sentence in told)
     assert _paused(world)
+
+
+def test_a_pool_that_an_abort_keeps_paused_is_named_too() -> None:
+    world = passed()
+    world.files["clusters/edge-1/app.yaml"] = machine_config("50-worker-app", app_service=UNIT)
+    world.run(until=lambda look: bool(look.written))
+    world.run(Acts(aborted=Abort("alarms", "mei")), until=lambda _: _paused(world))
+    live = ClusterReader(world.executor().api, "edge-1", world.clock).read(None, Interest())
+    assert left_paused(live) == ("worker",)
 
 
 def _paused(world: RolloutWorld) -> bool:

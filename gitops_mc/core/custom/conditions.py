@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, assert_never
 
@@ -17,8 +17,6 @@ from gitops_mc.core.rollout.moves import ClusterView, Done, Halted, Hold, Outloo
 
 LONGEST_MESSAGE: Final = 2_000
 """Characters; more is cut off, and `gitops-mc why` has it all."""
-
-
 WHAT_HELPS: Final = "; what helps: "
 """Stands in a message between the reasons and what a human can do."""
 
@@ -113,4 +111,4 @@ def _since(before: Mapping[str, Any] | None, status: str, now: datetime) -> str:
 
 def stamp(at: datetime) -> str:
     """As the API writes a time: whole seconds, UTC."""
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

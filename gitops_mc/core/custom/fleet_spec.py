@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -11,10 +10,10 @@ from typing import Any, Final
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject, metadata, name_of
 from gitops_mc.core.rollout.inputs import Abort
+from gitops_mc.core.spans import LONGEST, span_of
 
 DEFAULT_INTERVAL: Final = timedelta(seconds=60)
 SHORTEST_INTERVAL: Final = timedelta(seconds=5)
-_DURATION: Final = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 
 
 class FleetSpecError(GitopsMcError):
@@ -149,8 +148,7 @@ def _must(said: Mapping[str, Any] | None) -> Ref:
 def _interval(text: str) -> timedelta:
     if not text:
         return DEFAULT_INTERVAL
-    match = _DURATION.fullmatch(text)
-    if match is None or not any(match.groups()):
-        raise FleetSpecError(f"spec.source.interval is {text!r}", hint="write 60s, 5m or 1h")
-    hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return max(SHORTEST_INTERVAL, timedelta(hours=hours, minutes=minutes, seconds=seconds))
+    found = span_of(text)
+    if found is None or found > LONGEST:
+        raise FleetSpecError(f"spec.source.interval is {text!r}", hint="write 60s, 5m or 1h; a year at most")
+    return max(SHORTEST_INTERVAL, found)

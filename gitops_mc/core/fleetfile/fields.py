@@ -13,12 +13,11 @@ from typing import Any, Final, TypeVar
 from gitops_mc.core.manifests.scalars import type_name
 from gitops_mc.core.model import BodyPath, Finding, Severity
 from gitops_mc.core.policy import Count
+from gitops_mc.core.spans import LONGEST, span_of
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)
 
-_DURATION: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_MAX_DURATION: Final = timedelta(days=366)
 _PERCENT: Final = re.compile(r"(\d{1,3})%")
 _MAX_PERCENT: Final = 100
 _ANY_VALUES: Final[Mapping[str, str]] = {}
@@ -116,17 +115,15 @@ class Field:
 
     def duration(self, default: timedelta, *, least: timedelta = timedelta(seconds=1)) -> timedelta:
         """`30s`, `30m`, `1h30m`, `10d`."""
-        match = _DURATION.fullmatch(self.value) if isinstance(self.value, str) and self.value else None
-        if match is None:
+        found = span_of(self.value) if isinstance(self.value, str) else None
+        if found is None:
             self.note(
                 f"{self.value!r} is no duration", "write days, hours, minutes, seconds: 30m, 1h30m, 10d"
             )
             return default
-        days, hours, minutes, seconds = (int(part[:9]) if part else 0 for part in match.groups())
-        found = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-        if not least <= found <= _MAX_DURATION:
+        if not least <= found <= LONGEST:
             self.note(
-                f"{self.value} is not between {least} and {_MAX_DURATION.days} days", "write another duration"
+                f"{self.value} is not between {least} and {LONGEST.days} days", "write another duration"
             )
             return default
         return found

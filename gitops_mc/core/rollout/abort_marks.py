@@ -16,10 +16,9 @@ from gitops_mc.core.model import (
     Content,
     JsonObject,
     Unknown,
-    annotations_of,
 )
 from gitops_mc.core.raw import section
-from gitops_mc.core.rollout.brackets import annotation_path, giving_back, marking
+from gitops_mc.core.rollout.brackets import annotation_path, giving_back, mark_in, marking, paused_before
 from gitops_mc.core.rollout.inputs import Abort
 from gitops_mc.core.rollout.moves import PoolPatch
 
@@ -39,21 +38,14 @@ class AbortMark:
 
 def abort_mark_of(pool: JsonObject) -> AbortMark | None:
     """An abort's mark on a pool, or None. One that cannot be read is still one: the pool was not paused before it."""
-    text = annotations_of(pool).get(ABORT_ANNOTATION)
-    if text is None:
+    found = mark_in(pool, ABORT_ANNOTATION)
+    if found is None:
         return None
-    try:
-        found = json.loads(text)
-    except ValueError:
-        found = {}
-    if not isinstance(found, dict):
-        found = {}
-    before = found.get("paused")
     return AbortMark(
         by=str(found.get("by", "")),
         why=str(found.get("why", "")),
         content=str(found.get("content", "")),
-        before=before if isinstance(before, bool) else None,
+        before=paused_before(found),
     )
 
 

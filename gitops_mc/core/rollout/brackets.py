@@ -54,22 +54,33 @@ class Mark:
 
 def mark_of(pool: JsonObject) -> Mark | None:
     """Our mark on a pool, or None. A mark that cannot be read is still a mark: nothing is known of what was before."""
-    text = annotations_of(pool).get(BRACKET_ANNOTATION)
+    found = mark_in(pool, BRACKET_ANNOTATION)
+    if found is None:
+        return None
+    return Mark(
+        step=str(found.get("step", "")),
+        content=str(found.get("content", "")),
+        before=paused_before(found),
+        rendered=str(found.get("rendered", "")),
+    )
+
+
+def mark_in(pool: JsonObject, annotation: str) -> JsonObject | None:
+    """What a mark says; None where there is none, and nothing where it cannot be read: it is one all the same."""
+    text = annotations_of(pool).get(annotation)
     if text is None:
         return None
     try:
         found = json.loads(text)
     except ValueError:
-        found = {}
-    if not isinstance(found, dict):
-        found = {}
-    before = found.get("paused")
-    return Mark(
-        step=str(found.get("step", "")),
-        content=str(found.get("content", "")),
-        before=before if isinstance(before, bool) else None,
-        rendered=str(found.get("rendered", "")),
-    )
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def paused_before(mark: JsonObject) -> bool | None:
+    """`paused` as a mark remembers it; None: the field was absent, or nobody knows."""
+    before = mark.get("paused")
+    return before if isinstance(before, bool) else None
 
 
 def opening(pool: JsonObject, step: str, content: Content) -> PoolPatch:

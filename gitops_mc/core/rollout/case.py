@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from traceback import extract_tb
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
@@ -137,8 +136,10 @@ def not_understood(error: Exception) -> str:
     """What is said of a cluster whose answers have a shape that nobody foresaw: where the reading of them ended, for whoever
     mends it, and no word of the error, which may quote what is sensitive. Nothing is written there meanwhile.
     """
-    last = extract_tb(error.__traceback__)[-1]
-    place = f"{last.filename.rpartition('/')[2]}:{last.lineno}"
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else f"{last.tb_frame.f_code.co_filename.rpartition('/')[2]}:{last.tb_lineno}"
     return (
         f"what it answered cannot be understood ({type(error).__name__} at {place}); this is to be reported"
     )

@@ -19,6 +19,7 @@ from gitops_mc.core.model import (
     named,
 )
 from gitops_mc.core.plan import title_of
+from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.acting import ActResult, By, Changed, no_such_cluster
 from gitops_mc.core.rollout.brackets import annotation_path, label_path, tested
 from gitops_mc.core.rollout.memory import FleetMemory
@@ -60,8 +61,8 @@ def unmarking(memory: FleetMemory, cluster: str, live: LiveCluster, fleet: str) 
 
 
 def left_paused(live: LiveCluster) -> tuple[str, ...]:
-    """Pools that a step of ours keeps paused: whoever forgets their cluster has to let them run by hand."""
-    return tuple(marked_pools(live))
+    """Pools that a step of ours, or an abort, keeps paused: whoever forgets their cluster has to let them run by hand."""
+    return tuple(sorted({*marked_pools(live), *stopped_pools(live)}))
 
 
 def _live(live: LiveCluster) -> Iterator[tuple[Kind, JsonObject]]:
