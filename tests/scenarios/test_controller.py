@@ -14,8 +14,9 @@ from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.faults import FaultId
+from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.controller_world import API, FLEETS, HERE, ROLLOUTS, ControllerWorld, WorldMeans
-from tests.scenarios.rollout_world import FLEET, UNIT, machine_config, module
+from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config, module
 
 CONFIG = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 BAD = machine_config("50-worker-app", files={"/etc/app.conf": "breaks\n"}, app_service=UNIT)
@@ -356,15 +357,16 @@ def test_a_cluster_that_another_fleet_has_claimed_is_not_touched() -> None:
 
 def test_a_claim_that_only_shows_when_the_memory_is_to_be_kept_stops_that_very_pass() -> None:
     """A step without pools may begin on the first look: nothing is written for a cluster whose memory is not ours to keep."""
-    config = {"clusters/edge-1/logs.yaml": module("edge-1", name="logs")}
-    world = ControllerWorld()
-    world.push(config)
+    world = ControllerWorld(RolloutWorld(spec=simple_fleet("edge-1", machine_config=None)))
+    world.push({"clusters/edge-1/module.yaml": module("edge-1")})
     spec = {"fleet": "other", "cluster": "edge-1"}
     kind = {"apiVersion": "gitops-mc.io/v1alpha1", "kind": "ClusterRollout"}
     world.kubectl("POST", ROLLOUTS, {**kind, "metadata": {"name": "edge-1"}, "spec": spec})
     world.run(hours=1)
     ours = [w for w in world.rollout.writes(GLOBAL_CLUSTER) if w.resource.startswith("moduleinfoes")]
     assert not ours
+    world.kubectl("DELETE", f"{ROLLOUTS}/edge-1")
+    world.run(until=done)
 
 
 def test_what_is_asked_on_an_object_that_cannot_be_written_waits_and_is_not_told_again_and_again() -> None:

@@ -49,8 +49,8 @@ def moment(memory: FleetMemory, now: datetime) -> datetime:
 def no_such_cluster(memory: FleetMemory, cluster: str) -> Unchanged:
     """For a name that is not remembered, with the one that may be meant."""
     close = get_close_matches(cluster, memory.clusters, n=1)
-    known = f"did you mean {close[0]}?" if close else f"it knows {', '.join(memory.clusters) or 'none'}"
-    return Unchanged(f"the state file knows no cluster {cluster}", known)
+    known = f"did you mean {close[0]}?" if close else f"remembered are: {', '.join(memory.clusters) or 'none'}"
+    return Unchanged(f"nothing is remembered of a cluster {cluster}", known)
 
 
 def short(content: str) -> str:
