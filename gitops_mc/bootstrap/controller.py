@@ -24,7 +24,7 @@ from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.running import Controller
-from gitops_mc.app.log_events import ControllerStarted, ControllerStopped
+from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
 from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.hooks import Hooks
@@ -75,6 +75,8 @@ class Options:
     """Address and port of /healthz, /readyz and /metrics."""
     webhook: tuple[str, int] | None = None
     unprotected: frozenset[Unprotected] = frozenset()
+    level: Level = Level.INFO
+    """Of the log: what is below it is not written."""
 
 
 def home_transport(home: Home) -> Way:
@@ -177,6 +179,7 @@ def controller(
                 clock=clock,
                 data=data,
                 files=files,
+                expires=observing.telemetry.expires,
             )
             objects = FleetObjects(own, options.namespace, name)
             return FleetLoop(objects, means, clock, observing.telemetry)
@@ -192,11 +195,11 @@ def controller(
             hooks.refresh,
         )
         observing.attach(made, lambda text: _redacted(made, text))
-        if options.probes is not None:
-            observing.serve_probes(*options.probes)
-        if options.webhook is not None:
-            observing.serve_webhook(*options.webhook, hooks.of, made.wake)
         try:
+            if options.probes is not None:
+                observing.serve_probes(*options.probes)
+            if options.webhook is not None:
+                observing.serve_webhook(*options.webhook, hooks.of, made.wake)
             yield made
         finally:
             stop.set()
@@ -215,21 +218,23 @@ def _redacted(made: Controller, text: str) -> str:
 def run_controller(options: Options, stream: TextIO, stop: threading.Event) -> None:
     """Until `stop` is set. Raises GitopsMcError for what cannot be right; where the lease is lost the process ends at once."""
     clock = _clock_of(options.home, stop)
-    observing = Observing(stream, clock, options.namespace, options.identity)
+    observing = Observing(stream, clock, options.namespace, options.identity, options.level)
     begun = time.monotonic()
     take_over(observing.log)
     ended = threading.Event()
     threading.Thread(target=_end_in_time, args=(stop, ended), name="end", daemon=True).start()
-    with controller(options, clock, observing, stop) as made:
-        observing.log.tell(ControllerStarted(version=__version__, identity=options.identity))
-        try:
-            made.run(stop.is_set)
-        except LeadershipLostError as error:
-            observing.telemetry.lost(error.message)
-            _end_at_once()
+    try:
+        with controller(options, clock, observing, stop) as made:
+            observing.log.tell(ControllerStarted(version=__version__, identity=options.identity))
+            try:
+                made.run(stop.is_set)
+            except LeadershipLostError as error:
+                observing.telemetry.lost(error.message)
+                _end_at_once()
+    finally:
+        ended.set()  # of an error, too: its exit code is told, and nobody who called this is ended
     seconds = round(time.monotonic() - begun, 1)
     observing.log.tell(ControllerStopped(reason="the end was asked for", seconds=seconds))
-    ended.set()
 
 
 def _end_in_time(stop: threading.Event, ended: threading.Event) -> None:

@@ -10,7 +10,7 @@ from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.objects import FLEET
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import fleet_spec
-from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.errors import GitopsMcError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, name_of
 
 READ_EVERY: Final = 60.0
@@ -31,7 +31,9 @@ class Hooks:
         return self._known.get(fleet, ())
 
     def refresh(self, _names: frozenset[str]) -> None:
-        """Look again, where the last look is READ_EVERY old. What cannot be read stays as it was."""
+        """Look again, where the last look is READ_EVERY old. What cannot be read stays as it was; a Secret that is gone is good
+        no more.
+        """
         now = time.monotonic()
         if now - self._read_at < READ_EVERY:
             return
@@ -45,6 +47,8 @@ class Hooks:
         try:
             ref = fleet_spec(body).webhook
             found = self._data.secret(ref) if ref is not None else {}
+        except UsageError:  # the Secret is not there: what it held once is good no more
+            return ()
         except GitopsMcError:
             return self._known.get(name, ())
         return tuple(found[key] for key in ("secret", "next") if found.get(key))

@@ -7,26 +7,33 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Protocol
 
 from gitops_mc.adapters.git_access import Access as GitAccess
-from gitops_mc.adapters.git_access import Trust, credentials_of
+from gitops_mc.adapters.git_access import Trust, credentials_of, token_of
 from gitops_mc.adapters.git_address import Unprotected
 from gitops_mc.adapters.git_remote import RemoteSource
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+from gitops_mc.adapters.kube_config_file import current_token
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Clock, Request, Response, Transport
-from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, Ref
+from gitops_mc.app.telemetry_ports import Credential
+from gitops_mc.core.custom.fleet_spec import FleetSpec, Ref
 from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
+from gitops_mc.core.expiry import expiry_of
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 
 _CALLS_AT_ONCE: Final = 32
+_MADE_BY: Final[Mapping[str, str]] = {"Secret": "secret generic", "ConfigMap": "configmap"}
+"""How kubectl makes one."""
+_KUBECONFIG: Final = "kubeconfig-"
 
 
 class Way(Transport, Protocol):
@@ -91,7 +98,7 @@ class Data:
         except NotFoundError as error:
             raise UsageError(
                 f"{kind} {ref.name} is not in namespace {self.namespace}",
-                hint=f"kubectl -n {self.namespace} create {kind.lower()} ... {ref.name}",
+                hint=f"kubectl -n {self.namespace} create {_MADE_BY[kind]} {ref.name} --from-file=KEY=FILE",
             ) from error
 
 
@@ -110,8 +117,12 @@ class ProcessMeans:
     clock: Clock
     data: Data
     files: PrivateFiles
+    expires: Callable[[str, Credential, datetime | None], object]
+    """Hears of a Fleet (`<namespace>/<name>`), of a credential, and when that expires; None: it does not say."""
     _ways: list[Way] = field(default_factory=list)
     """Transports that were made for the clusters of the spec, to be closed with the next ones."""
+    _ends: dict[str, tuple[bytes, datetime | None]] = field(default_factory=dict)
+    """By file: the kubeconfig that was looked at last, and when its token expires. To read hundreds takes a while."""
 
     def close(self) -> None:
         """Drop every connection."""
@@ -137,18 +148,19 @@ class ProcessMeans:
 
     def executor(self, spec: FleetSpec) -> Executor:
         """As the port promises."""
-        transport = self.guard(self._clusters(spec.clusters))
+        transport = self.guard(self._clusters(spec))
         jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
         api = ClusterApi(transport, self.clock, jitter=jitter)
         return Executor(api, self.clock, ThreadWorkers(_CALLS_AT_ONCE), _NoStore())
 
     def tend(self, spec: FleetSpec) -> None:
         """Take over what has been renewed in Secrets. Raises GitopsMcError where one cannot be read."""
-        self._written(spec.clusters)
+        self._written(spec)
 
     def _git_access(self, spec: FleetSpec) -> GitAccess:
         said = spec.source
         credentials = credentials_of(self.data.secret(said.credentials)) if said.credentials else None
+        self.expires(spec.title, Credential.GIT, expiry_of(token_of(credentials)))
         ca = self.data.certificates(said.ca) if said.ca else b""
         trust = None
         if said.signers is not None:
@@ -156,11 +168,11 @@ class ProcessMeans:
             trust = Trust(gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""))
         return GitAccess(credentials, ca, said.known_hosts.encode(), trust)
 
-    def _clusters(self, said: Clusters) -> Transport:
+    def _clusters(self, spec: FleetSpec) -> Transport:
         """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no
         right there.
         """
-        files = self._written(said)
+        files, said = self._written(spec), spec.clusters
         ways = {
             cluster: KubeconfigTransport(files[_file_of(cluster)], {cluster: ""})
             for cluster in said.kubeconfigs or {}
@@ -175,20 +187,36 @@ class ProcessMeans:
             return ByCluster(ways, self.home) if ways else self.home
         return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
 
-    def _written(self, said: Clusters) -> dict[str, Path]:
+    def _written(self, spec: FleetSpec) -> dict[str, Path]:
         """Secrets as files that only this process may read: transports read them again when they change."""
+        said = spec.clusters
         found: dict[str, bytes] = {}
         if said.gateway is not None:
             found["token"] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
                 found["ca.crt"] = self.data.certificates(said.gateway.ca)
         found |= {_file_of(c): self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
-        return {name: self.files.write(name, content) for name, content in found.items()}
+        files = {name: self.files.write(name, content) for name, content in found.items()}
+        self._tell_ends(spec.title, found, files)
+        return files
+
+    def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
+        token = found.get("token", b"").decode("utf-8", "replace")
+        self.expires(fleet, Credential.GATEWAY, expiry_of(token))
+        kubeconfigs = {name: content for name, content in found.items() if name.startswith(_KUBECONFIG)}
+        self._ends = {
+            name: self._ends[name]
+            if name in self._ends and self._ends[name][0] == content
+            else (content, expiry_of(current_token(files[name])))
+            for name, content in kubeconfigs.items()
+        }
+        ends = [end for _, end in self._ends.values() if end is not None]
+        self.expires(fleet, Credential.KUBECONFIG, min(ends, default=None))
 
 
 def _file_of(cluster: str) -> str:
     """Whatever a Fleet calls a cluster is no path."""
-    return f"kubeconfig-{sha256(cluster.encode()).hexdigest()[:16]}"
+    return f"{_KUBECONFIG}{sha256(cluster.encode()).hexdigest()[:16]}"
 
 
 class _NoStore:
