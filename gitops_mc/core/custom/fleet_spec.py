@@ -82,6 +82,11 @@ class FleetSpec:
     webhook: Ref | None = None
     """Secret: `secret`, and `next` while it is being changed; a push that knows one of them wakes the poll."""
 
+    @property
+    def title(self) -> str:
+        """`<namespace>/<name>`."""
+        return f"{self.namespace}/{self.name}"
+
 
 def fleet_spec(body: JsonObject) -> FleetSpec:
     """Raises FleetSpecError."""
