@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 
 from gitops_mc.adapters.telemetry_metrics import Metrics
@@ -19,6 +19,7 @@ from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.log_events import EventsNotWritten
 from gitops_mc.app.rate_limit import Bucket, Granted, Rate, take
 from gitops_mc.app.telemetry_ports import EventLog
+from gitops_mc.core.custom.conditions import stamp
 from gitops_mc.core.errors import (
     AlreadyExistsError,
     GitopsMcError,
@@ -50,7 +51,8 @@ _NOT_THIS_ONE = (InvalidError, NotFoundError, AlreadyExistsError, StaleError)
 
 class _Outcome(Enum):
     GO_ON = "go on"
-    LATER = "later"
+    NO_OBJECT = "there is no object yet that it could be about"
+    LATER = "the server takes none now"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,10 @@ class KubernetesEvents:
             self._metrics.events("dropped", len(found) - room)
 
     def flush(self) -> None:
-        """Write what waits, until nothing waits or nothing goes through. Never raises."""
+        """Write what waits, until nothing waits or nothing goes through. What has no object yet waits, and holds up no other.
+        Never raises.
+        """
+        left: list[_Waiting] = []
         while (waiting := self._next()) is not None:
             try:
                 outcome = self._write(waiting)
@@ -140,12 +145,15 @@ class KubernetesEvents:
                 self._failed(error.message)
                 outcome = _Outcome.LATER
             except Exception as error:  # noqa: BLE001 - whatever is wrong with one Event, nobody else is to hear of it
+                self._metrics.events("failed")
                 self._log.crashed("writing an Event", error)
                 continue
+            if outcome is not _Outcome.GO_ON:
+                left.append(waiting)
             if outcome is _Outcome.LATER:
-                with self._lock:
-                    self._waiting.appendleft(waiting)
-                return
+                break
+        with self._lock:
+            self._waiting.extendleft(reversed(left))
 
     def _next(self) -> _Waiting | None:
         now = self._now()
@@ -171,7 +179,7 @@ class KubernetesEvents:
         if about is None and cluster:  # a cluster that has no object of its own is told of on its Fleet
             about, text = self._references(waiting.fleet, ""), f"{cluster}: {text}"
         if about is None:
-            return _Outcome.LATER
+            return _Outcome.NO_OBJECT
         bucket = self._bucket(str(about["uid"]), waiting.at)
         if bucket is None:
             self._metrics.events("dropped")
@@ -219,7 +227,7 @@ class KubernetesEvents:
         after = replace(known, count=known.count + 1, at=note.at)
         changes: list[JsonObject] = [
             {"op": "add", "path": "/count", "value": after.count},
-            {"op": "add", "path": "/lastTimestamp", "value": _second(note.at)},
+            {"op": "add", "path": "/lastTimestamp", "value": stamp(note.at)},
         ]
         try:
             self._api.json_patch(GLOBAL_CLUSTER, _EVENT, known.name, changes, namespace=_namespace(note))
@@ -250,8 +258,8 @@ def _body(note: _Note, instance: str) -> JsonObject:
         "reason": note.happening.reason.word,
         "message": note.message,
         "count": 1,
-        "firstTimestamp": _second(note.at),
-        "lastTimestamp": _second(note.at),
+        "firstTimestamp": stamp(note.at),
+        "lastTimestamp": stamp(note.at),
         "source": {"component": COMPONENT},
         "reportingComponent": COMPONENT,
         "reportingInstance": instance,
@@ -261,7 +269,3 @@ def _body(note: _Note, instance: str) -> JsonObject:
 def _namespace(note: _Note) -> str:
     """The object's own: the API takes no other."""
     return str(note.about["namespace"])
-
-
-def _second(at: datetime) -> str:
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

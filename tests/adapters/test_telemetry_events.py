@@ -232,6 +232,26 @@ def test_what_cannot_be_written_waits_and_is_written_when_it_can(world: World) -
     assert world.log == ["events_not_written"]
 
 
+def test_what_is_told_of_a_fleet_that_is_gone_holds_up_no_other(world: World) -> None:
+    world.events.offer("ops/gone", (HALTED,), world.clock.now())
+    world.tell(FAILED)
+    assert [event["reason"] for event in world.written] == ["Failed"]
+    world.pass_(minutes=11)
+    world.events.flush()
+    assert world.counted("dropped") == 1
+
+
+def test_what_waits_for_its_object_is_written_in_its_order_once_that_is_there(world: World) -> None:
+    about = world.objects.pop("")
+    world.tell(HALTED, FAILED, Happening(Reason.HALT_LIFTED, "the halt is lifted"))
+    assert [event["reason"] for event in world.written] == ["Failed"]
+    world.objects[""] = about
+    sent = len(world.gate.sent)
+    world.events.flush()
+    later = [json.loads(request.body)["reason"] for request in world.gate.sent[sent:]]
+    assert later == ["Halted", "HaltLifted"]
+
+
 def test_what_cannot_be_written_for_long_is_dropped(world: World) -> None:
     world.gate.shut = True
     world.tell(FAILED)
