@@ -102,13 +102,13 @@ class GitClient:
 
     def _fetch(self, into: Mapping[str, str], depth: int) -> Done:
         if self.shallow:
-            done = self._run_fetch(f"--depth={depth}", into)
+            done = self._run_fetch(into, f"--depth={depth}")
             if done.status == 0 or not _NO_SHALLOW.search(own_words(self.address.url, done.errors)):
                 return done
             self.shallow = False
-        return self._run_fetch("--no-tags", into)
+        return self._run_fetch(into)
 
-    def _run_fetch(self, how: str, into: Mapping[str, str]) -> Done:
+    def _run_fetch(self, into: Mapping[str, str], *how: str) -> Done:
         quiet = (
             "--quiet",
             "--no-tags",
@@ -119,7 +119,7 @@ class GitClient:
         command = (
             "fetch",
             *quiet,
-            how,
+            *how,
             "--",
             self.address.url,
             *(f"+{name}:{ref}" for name, ref in into.items()),

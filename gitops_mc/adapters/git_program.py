@@ -105,7 +105,9 @@ def run(
         except subprocess.TimeoutExpired:
             raise _too_long(name) from None
         finally:
-            if process.poll() is None:
+            if (
+                process.returncode is None
+            ):  # not waited for: the group is its own yet, with whoever it has left in there
                 os.killpg(process.pid, signal.SIGKILL)
     return Done(status, output, errors.decode("utf-8", "replace"))
 
