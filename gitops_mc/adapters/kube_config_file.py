@@ -21,6 +21,24 @@ def check_kubeconfig(path: Path) -> None:
     _document(path)
 
 
+def current_token(path: Path) -> str:
+    """The token that stands in the file for the user of its current context; empty where that one has other credentials, or the
+    file is damaged.
+    """
+    try:
+        document = _document(path)
+    except UsageError:
+        return ""
+    context = _inner(_entry(document, "contexts", document.get("current-context")), "context")
+    token = _inner(_entry(document, "users", context.get("user")), "user").get("token")
+    return token if isinstance(token, str) else ""
+
+
+def shown(context: str) -> str:
+    """A context in messages; `""` is the one that the file calls current."""
+    return f"context {context}" if context else "the current context"
+
+
 def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
     """Why this context cannot be used, after the client's loader has failed with `error`, or found no address."""
     try:
@@ -29,9 +47,10 @@ def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
         return told
     # the text of any other error could show a piece of the file
     fault = fault or (f"its certificates or token: {error.strerror}" if isinstance(error, OSError) else "")
+    option = f" --context {context}" if context else ""
     return UsageError(
-        f"context {context} of {path} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
-        hint=f"look at it with: kubectl --kubeconfig {path} --context {context} version",
+        f"{shown(context)} of {path} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
+        hint=f"look at it with: kubectl --kubeconfig {path}{option} version",
     )
 
 
@@ -63,25 +82,36 @@ def _no_kubeconfig(path: Path, why: str) -> UsageError:
 def _fault(document: dict[str, Any], context: str) -> str:
     """What the context lacks; empty when it is none of this."""
     contexts = _named(document, "contexts")
-    if context not in contexts:
+    wanted = context or document.get("current-context")
+    if not isinstance(wanted, str) or not wanted:
+        return "the file names no current-context"
+    if wanted not in contexts:
         names = [str(name) for name in contexts]
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         known = ", ".join(names[:_SHOWN]) + more if names else "none"
+        if not context:
+            return f"it is {wanted}, and there is no such context (there are: {known})"
         return (
             f"there is no such context (there are: {known}); name a cluster's with --context CLUSTER=CONTEXT"
         )
-    inner = contexts[context].get("context")
-    refers = inner if isinstance(inner, dict) else {}
-    name = refers.get("cluster")
+    name = _inner(contexts[wanted], "context").get("cluster")
     clusters = _named(document, "clusters")
     if not isinstance(name, str):
         return "it names no cluster"
     if name not in clusters:
         return f"its cluster {name} is not among the clusters of the file"
-    address = clusters[name].get("cluster")
-    if not isinstance(address, dict) or not address.get("server"):
+    if not _inner(clusters[name], "cluster").get("server"):
         return f"its cluster {name} has no server"
     return ""
+
+
+def _entry(document: dict[str, Any], part: str, name: object) -> dict[str, Any]:
+    return _named(document, part).get(name, {}) if isinstance(name, str) else {}
+
+
+def _inner(entry: dict[str, Any], part: str) -> dict[str, Any]:
+    found = entry.get(part)
+    return found if isinstance(found, dict) else {}
 
 
 def _named(document: dict[str, Any], part: str) -> dict[object, dict[str, Any]]:
