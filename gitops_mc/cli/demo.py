@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ from gitops_mc.app.use_cases.demo.push import Pushing, asked_first, epilogue
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
 from gitops_mc.bootstrap import demo_stage, example_files
+from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
 from gitops_mc.core.model import count
@@ -52,9 +52,9 @@ def command(terminal: Terminal, *, speed: float, keep: Path | None, pushed: bool
     Every line comes from the engine or from the fleet's own logs. What was forecast is held against what happened; exit
     1 when something that was promised did not come true.
     """
-    began = monotonic()
     if pushed:
         return _pushed(terminal, speed, keep)
+    began = monotonic()
     with _folder(keep) as folder, demo_stage(folder, speed) as stage:
         terminal.lines(_prologue(stage, speed))
         show = Performance(stage, first_files(example_files()))
@@ -91,14 +91,11 @@ def _pushed(terminal: Terminal, speed: float, keep: Path | None) -> int:
 
 @contextmanager
 def _folder(keep: Path | None) -> Iterator[Path]:
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="gitops-mc-demo-") as name:
-            yield Path(name)
-        return
-    if keep.exists() and any(keep.iterdir()):
-        raise UsageError(f"{keep} is not empty", hint="name a new folder")
-    keep.mkdir(parents=True, exist_ok=True)
-    yield keep
+    """One of its own: what lies there already would be taken for what was committed and remembered."""
+    with working_folder(keep, "demo", "--keep") as folder:
+        if any(folder.iterdir()):
+            raise UsageError(f"{folder} is not empty", hint="name a new folder")
+        yield folder
 
 
 def _prologue(stage: Stage, speed: float) -> tuple[Line, ...]:

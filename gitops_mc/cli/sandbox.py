@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import click
 
 from gitops_mc.bootstrap import Sandbox, start_sandbox
+from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
-from gitops_mc.core.errors import EXIT_DONE, UsageError
+from gitops_mc.core.errors import EXIT_DONE
 from gitops_mc.core.model import count
 from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.sandbox.faults import FAULTS
@@ -99,7 +97,7 @@ def start(
         faults=faults,
         port=port,
     )
-    with stop_on_signals() as stop, _folder(folder) as place:
+    with stop_on_signals() as stop, working_folder(folder, "sandbox", "--dir") as place:
         sandbox = start_sandbox(options, speed, place, stop)
         try:
             terminal.lines(_introduction(sandbox, options, speed))
@@ -129,23 +127,6 @@ def faults(terminal: Terminal) -> int:
     )
     terminal.lines([Line(everywhere, Tone.DIM), Line(example, Tone.DIM)])
     return EXIT_DONE
-
-
-@contextmanager
-def _folder(asked: Path | None) -> Iterator[Path]:
-    if asked is None:
-        with tempfile.TemporaryDirectory(prefix="gitops-mc-sandbox-") as made:
-            yield Path(made)
-        return
-    try:
-        asked.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the folder {asked} cannot be made: {error.strerror}", hint="name another with --dir"
-        ) from error
-    if not os.access(asked, os.W_OK):
-        raise UsageError(f"nothing can be written in the folder {asked}", hint="name another with --dir")
-    yield asked
 
 
 def _introduction(sandbox: Sandbox, options: SandboxOptions, speed: float) -> Iterator[Line]:

@@ -1,0 +1,33 @@
+"""Folders that commands work in: the one that was named, or one that goes when the command ends."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gitops_mc.core.errors import UsageError
+
+
+@contextmanager
+def working_folder(asked: Path | None, purpose: str, option: str) -> Iterator[Path]:
+    """`asked`, which is made where it is not there, for its owner alone; where None is, a temporary one that is named after the
+    purpose. Raises UsageError where it cannot be worked in; `option` is what it was named with.
+    """
+    if asked is None:
+        with tempfile.TemporaryDirectory(prefix=f"gitops-mc-{purpose}-") as made:
+            yield Path(made)
+        return
+    try:
+        asked.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(
+            f"the folder {asked} cannot be made: {error.strerror}", hint=f"name another with {option}"
+        ) from error
+    if not os.access(asked, os.R_OK | os.W_OK | os.X_OK):
+        raise UsageError(
+            f"nothing can be read and written in the folder {asked}", hint=f"name another with {option}"
+        )
+    yield asked
