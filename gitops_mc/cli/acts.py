@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
@@ -34,8 +34,6 @@ from gitops_mc.core.errors import EXIT_DONE, GitopsMcError, UsageError
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.memory import FleetMemory
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
 _STATE = click.option(
@@ -72,6 +70,44 @@ def _by(at: datetime, reason: str) -> acts.By:
     return acts.By(whoami(), at, reason)
 
 
+@dataclass(frozen=True, slots=True)
+class _OneOrAll:
+    """An act on one cluster, or on all that it is for."""
+
+    verb: Verb
+    one: Callable[[FleetMemory, str, acts.By], acts.ActResult]
+    every: Callable[[FleetMemory, acts.By], acts.ActResult]
+    meant: str
+    """Which clusters it is for."""
+
+
+_RELEASE = _OneOrAll(Verb.RELEASE, acts.release, acts.release_all, "that are held")
+_ROLLBACK = _OneOrAll(Verb.ROLLBACK, acts.rollback, acts.rollback_all, "that failed")
+
+
+def _one_or_all(
+    terminal: Terminal,
+    act: _OneOrAll,
+    *,
+    cluster: str | None,
+    everything: bool,
+    reason: str,
+    state: Path,
+    fleet: FleetAsked | None,
+) -> int:
+    if (cluster is None) == (not everything):
+        verb = act.verb.value
+        raise UsageError(
+            "one cluster has to be named, or all of them",
+            hint=f"gitops-mc {verb} CLUSTER, or gitops-mc {verb} --all; gitops-mc status names those {act.meant}",
+        )
+    if fleet is not None:
+        return _ask(terminal, fleet, act.verb, cluster or "", reason)
+    if cluster is None:
+        return _act(terminal, state, lambda memory, at: act.every(memory, _by(at, reason)))
+    return _act(terminal, state, lambda memory, at: act.one(memory, cluster, _by(at, reason)))
+
+
 @click.command("release", short_help="Lift the hold of a failure, and the halt.")
 @click.argument("cluster", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
@@ -91,16 +127,9 @@ def release(
     """Lift the hold of a cluster's failure, and the halt when no other cluster is left in it. The clocks of what failed begin
     anew; the next apply (the controller: by itself) tries the same content again. With --fleet also the hold of `hold`.
     """
-    if (cluster is None) == (not everything):
-        raise UsageError(
-            "one cluster has to be named, or all of them",
-            hint="gitops-mc release CLUSTER, or gitops-mc release --all; gitops-mc status names those that are held",
-        )
-    if fleet is not None:
-        return _ask(terminal, fleet, Verb.RELEASE, cluster or "", reason)
-    if cluster is None:
-        return _act(terminal, state, lambda memory, at: acts.release_all(memory, _by(at, reason)))
-    return _act(terminal, state, lambda memory, at: acts.release(memory, cluster, _by(at, reason)))
+    return _one_or_all(
+        terminal, _RELEASE, cluster=cluster, everything=everything, reason=reason, state=state, fleet=fleet
+    )
 
 
 @click.command("retry", short_help="Have a cluster try once more what failed there.")
@@ -139,16 +168,9 @@ def rollback(
     it out, by the same steps and gates, and touches no module. What failed is held there until newer content changes it, or
     somebody says retry or release; the halt stays.
     """
-    if (cluster is None) == (not everything):
-        raise UsageError(
-            "one cluster has to be named, or all of them",
-            hint="gitops-mc rollback CLUSTER, or gitops-mc rollback --all; gitops-mc status names those that failed",
-        )
-    if fleet is not None:
-        return _ask(terminal, fleet, Verb.ROLLBACK, cluster or "", reason)
-    if cluster is None:
-        return _act(terminal, state, lambda memory, at: acts.rollback_all(memory, _by(at, reason)))
-    return _act(terminal, state, lambda memory, at: acts.rollback(memory, cluster, _by(at, reason)))
+    return _one_or_all(
+        terminal, _ROLLBACK, cluster=cluster, everything=everything, reason=reason, state=state, fleet=fleet
+    )
 
 
 @click.command("forget", short_help="Drop what is remembered of a cluster, and our marks on it.")
