@@ -34,13 +34,12 @@ def fleet_json(
     told = status_json(memory, now, None, Driver.CONTROLLER)
     kept = {w["wave"]: w for w in told["waves"]}
     known = {c["cluster"]: c for c in told["clusters"]}
-    names = sorted({*known, *rollouts})
     return {
         **told,
         "fleet": _fleet(fleet, now),
         "outlook": _outlook(status),
         "waves": [_wave(w, kept.get(str(w.get("name")))) for w in status.get("waves") or ()],
-        "clusters": [_cluster(known[n], rollouts.get(n, {})) for n in names if n in known],
+        "clusters": [_cluster(known[n], rollouts.get(n, {})) for n in sorted(known)],
     }
 
 
