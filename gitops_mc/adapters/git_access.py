@@ -6,7 +6,7 @@ import base64
 import binascii
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, assert_never
 
 from gitops_mc.core.errors import SourceError
 
@@ -34,6 +34,19 @@ class SshKey:
 
 
 Credentials: TypeAlias = Basic | Bearer | SshKey
+
+
+def token_of(credentials: Credentials | None) -> str:
+    """The token or password, for whoever has to keep it out of messages, or to look when it expires; empty where there is none."""
+    match credentials:
+        case Basic(_, password):
+            return password
+        case Bearer(token):
+            return token
+        case SshKey() | None:
+            return ""
+        case _:
+            assert_never(credentials)
 
 
 @dataclass(frozen=True, slots=True)

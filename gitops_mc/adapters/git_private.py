@@ -20,7 +20,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, assert_never
 
-from gitops_mc.adapters.git_access import Access, Basic, Bearer, SshKey
+from gitops_mc.adapters.git_access import Access, Basic, Bearer, SshKey, token_of
 from gitops_mc.adapters.git_address import Address
 from gitops_mc.core.errors import SourceError
 
@@ -232,17 +232,8 @@ def _header(access: Access) -> str:
 
 
 def _secrets(access: Access, header: str) -> tuple[str, ...]:
-    found = [header.rpartition(" ")[2]]
-    match access.credentials:
-        case Basic(_, password):
-            found.append(password)
-        case Bearer(token):
-            found.append(token)
-        case SshKey() | None:
-            pass
-        case _:
-            assert_never(access.credentials)
-    return tuple(sorted((secret for secret in found if secret), key=len, reverse=True))
+    found = {header.rpartition(" ")[2], token_of(access.credentials)} - {""}
+    return tuple(sorted(found, key=len, reverse=True))
 
 
 def _quoted(value: str) -> str:

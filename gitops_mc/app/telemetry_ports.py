@@ -28,6 +28,7 @@ class Credential(StrEnum):
     GATEWAY = "gateway"
     GIT = "git"
     KUBECONFIG = "kubeconfig"
+    """Of several, the one that expires first."""
 
 
 class Lease(Protocol):

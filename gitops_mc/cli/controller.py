@@ -6,17 +6,16 @@ import os
 import re
 import socket
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import click
 
 from gitops_mc.app.controller.lease import DURATION, Terms
+from gitops_mc.app.log_events import Level
 from gitops_mc.bootstrap import Access
 from gitops_mc.cli import connecting
+from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.core.errors import EXIT_DONE, UsageError
 
@@ -60,6 +59,13 @@ _ADDRESS = re.compile(r"(?:\[?(?P<host>[0-9A-Fa-f.:]*?)\]?:)?(?P<port>[0-9]{1,5}
     is_flag=True,
     help="Follow file:// and http:// on this machine, too: for trying it out.",
 )
+@click.option(
+    "--log-level",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.INFO.value,
+    show_default=True,
+    help="Write this and what is graver; debug tells every poll and every pass.",
+)
 @connecting.maybe_connection
 def command(
     *,
@@ -70,6 +76,7 @@ def command(
     webhook: str | None,
     lease_duration: float,
     allow_unprotected_git: bool,
+    log_level: str,
     access: Access | None,
 ) -> int:
     """Follow the Fleets of a namespace of the global cluster: poll their repositories, and roll out what changes, wave by wave,
@@ -81,7 +88,7 @@ def command(
     """
     from gitops_mc.bootstrap.controller import InCluster, Options, run_controller  # noqa: PLC0415 - slow to load
 
-    with stop_on_signals() as stop, _folder(cache) as folder:
+    with stop_on_signals() as stop, working_folder(cache, "cache", "--cache") as folder:
         options = Options(
             home=InCluster() if access is None else access,
             namespace=namespace,
@@ -91,6 +98,7 @@ def command(
             probes=None if probes is None else _address("--probes", probes),
             webhook=None if webhook is None else _address("--webhook", webhook),
             unprotected=frozenset({"file", "http"}) if allow_unprotected_git else frozenset(),
+            level=Level(log_level),
         )
         run_controller(options, sys.stderr, stop)
     return EXIT_DONE
@@ -104,18 +112,3 @@ def _address(option: str, text: str) -> tuple[str, int]:
             f"{option} {text}: no address and port", hint="write 8080, 127.0.0.1:8080 or [::]:8080"
         )
     return match["host"] or "0.0.0.0", int(match["port"])  # noqa: S104 - the kubelet comes from outside the pod
-
-
-@contextmanager
-def _folder(asked: Path | None) -> Iterator[Path]:
-    if asked is None:
-        with tempfile.TemporaryDirectory(prefix="gitops-mc-cache-") as made:
-            yield Path(made)
-        return
-    try:
-        asked.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(
-            f"the folder {asked} cannot be made: {error.strerror}", hint="name another with --cache"
-        ) from error
-    yield asked

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,10 @@ import pytest
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.ports import Request, Response
+from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.core.custom.fleet_spec import fleet_spec
-from gitops_mc.core.errors import UsageError
+from gitops_mc.core.errors import SourceError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from gitops_mc.sandbox.transport import DirectTransport
@@ -51,6 +53,7 @@ class Home:
 class Place:
     folder: Path
     clock: VirtualClock = field(default_factory=VirtualClock)
+    ends: dict[tuple[str, Credential], datetime | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.server = ApiServer(GLOBAL_CLUSTER, now=self.clock.now)
@@ -67,6 +70,7 @@ class Place:
             clock=self.clock,
             data=Data(api, NAMESPACE),
             files=PrivateFiles(self.folder / "files"),
+            expires=lambda fleet, credential, at: self.ends.update({(fleet, credential): at}),
         )
 
     def make(self, plural: str, body: JsonObject, *, namespaced: str = f"/namespaces/{NAMESPACE}") -> None:
@@ -95,7 +99,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 def spec(clusters: JsonObject | None = None, **source: JsonObject) -> JsonObject:
-    said = {"source": {"url": "https://git.example/f.git", **source}, "clusters": clusters or {}}
+    said = {"source": {"url": "https://127.0.0.1:9/f.git", **source}, "clusters": clusters or {}}
     return {"metadata": {"name": "prod", "namespace": NAMESPACE}, "spec": said}
 
 
@@ -142,6 +146,38 @@ def test_a_token_that_was_renewed_is_taken_over(place: Place) -> None:
     )
     place.means.tend(found)
     assert (place.folder / "files" / "token").read_text() == "two"
+
+
+SOON, LATER = datetime(2027, 3, 1, tzinfo=UTC), datetime(2028, 3, 1, tzinfo=UTC)
+
+
+def ending(at: datetime) -> str:
+    """A token that says when it expires."""
+    claims = urlsafe_b64encode(json.dumps({"exp": int(at.timestamp())}).encode()).decode().rstrip("=")
+    return f"e30.{claims}.c2ln"
+
+
+def test_when_tokens_expire_is_told_of_each_credential_of_a_fleet(place: Place) -> None:
+    place.secret("gateway", token=ending(LATER) + "\n")
+    place.secret("one", config=KUBECONFIG.replace("token: t", f"token: {ending(LATER)}"))
+    place.secret("two", config=KUBECONFIG.replace("token: t", f"token: {ending(SOON)}"))
+    place.secret("three", config=KUBECONFIG)
+    place.secret("git", token=ending(SOON))
+    named = [{"cluster": n, "secretRef": {"name": n, "key": "config"}} for n in ("one", "two", "three")]
+    clusters = {"gateway": {**GATEWAY, "caRef": None}, "kubeconfigs": named}
+    found = fleet_spec(spec(clusters, secretRef={"name": "git"}))
+    place.means.executor(found)
+    with pytest.raises(SourceError):  # nobody answers there
+        place.means.poller(found).source.poll()
+    fleet = f"{NAMESPACE}/prod"
+    assert place.ends == {
+        (fleet, Credential.GATEWAY): LATER,
+        (fleet, Credential.KUBECONFIG): SOON,
+        (fleet, Credential.GIT): SOON,
+    }
+    place.means.tend(fleet_spec(spec({"kubeconfigs": named[:1]})))
+    assert place.ends[fleet, Credential.GATEWAY] is None
+    assert place.ends[fleet, Credential.KUBECONFIG] == LATER
 
 
 def test_a_secret_that_is_not_there_is_named_with_what_to_type(place: Place) -> None:
