@@ -163,7 +163,7 @@ def controller(
     own = ClusterApi(guard(home), clock, jitter=jitter, patience=_QUICK)
     identity = installation_identity(unguarded)
     data = Data(unguarded, options.namespace)
-    hooks = Hooks(data, unguarded)
+    hooks = Hooks(data, unguarded, time.monotonic)
     with tempfile.TemporaryDirectory(prefix="gitops-mc-") as folder:
 
         def open_loop(name: str) -> FleetLoop:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
@@ -20,9 +20,11 @@ READ_EVERY: Final = 60.0
 class Hooks:
     """Secrets of webhooks, read again now and then: the server of the webhook only looks."""
 
-    def __init__(self, data: Data, api: ClusterApi) -> None:
+    def __init__(self, data: Data, api: ClusterApi, seconds: Callable[[], float]) -> None:
+        """`seconds` is a clock that never jumps: `time.monotonic`."""
         self._data = data
         self._api = api
+        self._seconds = seconds
         self._known: dict[str, tuple[bytes, ...]] = {}
         self._read_at = float("-inf")
 
@@ -34,7 +36,7 @@ class Hooks:
         """Look again, where the last look is READ_EVERY old. What cannot be read stays as it was; a Secret that is gone is good
         no more.
         """
-        now = time.monotonic()
+        now = self._seconds()
         if now - self._read_at < READ_EVERY:
             return
         with suppress(GitopsMcError):
