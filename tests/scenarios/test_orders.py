@@ -27,6 +27,7 @@ spec:
   rollout:
     waves: [{name: all, clusters: {}, maxConcurrent: 10}]
 """
+CLOSE, FAR = Pace(every=timedelta(seconds=5)), Pace(every=timedelta(seconds=30))
 
 
 def repository(text: str, fleet: str = FLEET, *, both: bool = False) -> dict[str, str]:
@@ -47,7 +48,7 @@ def rolled(fleet: str = FLEET, workers: int = 3, *, both: bool = False) -> Rollo
     world = RolloutWorld(
         spec=simple_fleet("edge-1", "edge-2", "edge-3", workers=workers),
         files=repository("one", fleet, both=both),
-        pace=Pace(every=timedelta(seconds=5)),
+        pace=CLOSE,
     )
     assert isinstance(world.run(), Done)
     world.files.update(repository("two", fleet, both=both))
@@ -79,12 +80,15 @@ def count_all(world: RolloutWorld) -> dict[str, int]:
 
 
 def rests(world: RolloutWorld, acts: Acts, hours: float) -> None:
-    """A process looks on for a time, whatever it says."""
-    end = world.clock.now() + timedelta(hours=hours)
-    for look in world.executor().rollout(world.git(), acts):
+    """A process looks on for a time, whatever it says: closely while nodes may still move, then now and then."""
+    begin = world.clock.now()
+    executor = world.executor()
+    for look in executor.rollout(world.git(), acts):
         world.looks.append(look)
-        if world.clock.now() >= end:
+        passed = world.clock.now() - begin
+        if passed >= timedelta(hours=hours):
             return
+        executor.pace = CLOSE if passed < timedelta(minutes=30) else FAR
 
 
 # ------------------------------------------------------------------------------------------------------- suspended
