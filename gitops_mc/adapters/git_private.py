@@ -22,6 +22,7 @@ from typing import Final, assert_never
 
 from gitops_mc.adapters.git_access import Access, Basic, Bearer, SshKey, token_of
 from gitops_mc.adapters.git_address import Address
+from gitops_mc.adapters.private_files import write_privately
 from gitops_mc.core.errors import SourceError
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the folders made in it are private
@@ -95,9 +96,7 @@ class Private:
     def write(self, name: str, data: bytes) -> Path:
         """A private file."""
         path = self.folder / name
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
+        write_privately(path, data)
         return path
 
     def hide(self, text: str) -> str:

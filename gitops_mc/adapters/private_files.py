@@ -8,6 +8,14 @@ from pathlib import Path
 from gitops_mc.core.errors import UsageError
 
 
+def write_privately(path: Path, content: bytes) -> None:
+    """A file that nobody else can read at any moment, also where one was there before. Raises OSError."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb") as stream:
+        stream.write(content)
+
+
 class PrivateFiles:
     """One folder of them. What has not changed is not written again, so that its readers see no change either."""
 
@@ -25,9 +33,7 @@ class PrivateFiles:
         fresh = self._folder / f"{name}.new"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "wb") as stream:
-                stream.write(content)
+            write_privately(fresh, content)
             fresh.replace(path)
         except OSError as error:
             raise UsageError(

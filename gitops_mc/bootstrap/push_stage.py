@@ -16,6 +16,7 @@ from typing import Final
 import yaml
 
 from gitops_mc.adapters.git_commits import CommittedRepository
+from gitops_mc.adapters.private_files import write_privately
 from gitops_mc.adapters.system import ScaledClock
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.controller.lease import LEASE
@@ -62,8 +63,7 @@ def push_stage(folder: Path, speed: float) -> Iterator[PushStage]:
     )
     thread = run_in_thread(fleet, clock, stop)
     token = folder / "token"
-    token.write_text(fleet.token)
-    token.chmod(0o600)
+    write_privately(token, fleet.token.encode())
     api = ClusterApi(fleet.transport(clock), clock, jitter=random.Random(0).random)  # noqa: S311 - spreads retries
     committed = CommittedRepository(folder / "fleet.git")
     _prepare(api, folder / "fleet.git")
