@@ -19,28 +19,21 @@ from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, Other
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import SystemClock
 from gitops_mc.adapters.telemetry_log import take_over
-from gitops_mc.app.api import RESOURCES, ClusterApi, Patience
+from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
 from gitops_mc.app.ports import Clock, Transport
+from gitops_mc.app.use_cases.installation import made_identity
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.hooks import Hooks
 from gitops_mc.bootstrap.means import Data, ProcessMeans, Way
 from gitops_mc.bootstrap.observing import Observing
-from gitops_mc.core.errors import (
-    AlreadyExistsError,
-    NotFoundError,
-    UsageError,
-)
-from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.core.errors import UsageError
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-_INSTALLATION: Final = "gitops-mc-installation"
-_INSTALLATION_NAMESPACE: Final = "cpaas-system"
-"""Not mirrored to a standby (ACP docs, "Global cluster disaster recovery"), so each side has an identity of its own."""
 EXIT_LOST: Final = 1
 _CLOSING: Final = 2.0
 """Seconds that probes, webhook and Events have to end in."""
@@ -103,31 +96,6 @@ def _in_cluster() -> Way:
     )
 
 
-def installation_identity(api: ClusterApi) -> str:
-    """Of this global cluster: kept in a ConfigMap that no mirror takes along, made on first use. Raises GitopsMcError."""
-    what = RESOURCES["ConfigMap"]
-    try:
-        found = api.get(GLOBAL_CLUSTER, what, _INSTALLATION, namespace=_INSTALLATION_NAMESPACE)
-    except NotFoundError:
-        body = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": _INSTALLATION, "namespace": _INSTALLATION_NAMESPACE},
-            "data": {"identity": os.urandom(16).hex()},
-        }
-        try:
-            found = api.create(GLOBAL_CLUSTER, what, body, namespace=_INSTALLATION_NAMESPACE)
-        except AlreadyExistsError:  # replicas begin together, and one of them is first
-            found = api.get(GLOBAL_CLUSTER, what, _INSTALLATION, namespace=_INSTALLATION_NAMESPACE)
-    identity = str((found.get("data") or {}).get("identity") or "")
-    if not identity:
-        raise UsageError(
-            f"ConfigMap {_INSTALLATION} in {_INSTALLATION_NAMESPACE} names no identity",
-            hint="delete it; the controller makes it anew, and takeover names it in the Fleet",
-        )
-    return identity
-
-
 def _end_at_once() -> NoReturn:
     """Nothing that this process would still do is wanted: no handler, no flush, no answer."""
     os._exit(EXIT_LOST)
@@ -161,7 +129,7 @@ def controller(
             _end_at_once()
 
     own = ClusterApi(guard(home), clock, jitter=jitter, patience=_QUICK)
-    identity = installation_identity(unguarded)
+    identity = made_identity(unguarded, lambda: os.urandom(16).hex())
     data = Data(unguarded, options.namespace)
     hooks = Hooks(data, unguarded, time.monotonic)
     with tempfile.TemporaryDirectory(prefix="gitops-mc-") as folder:

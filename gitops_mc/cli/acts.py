@@ -35,7 +35,6 @@ from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.memory import FleetMemory
 
-_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
 _STATE = click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -111,7 +110,7 @@ def _one_or_all(
 @click.command("release", short_help="Lift the hold of a failure, and the halt.")
 @click.argument("cluster", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
-@_REASON
+@options.REASON
 @_STATE
 @maybe_fleet_with_more
 @click.pass_obj
@@ -134,7 +133,7 @@ def release(
 
 @click.command("retry", short_help="Have a cluster try once more what failed there.")
 @click.argument("cluster")
-@_REASON
+@options.REASON
 @_STATE
 @maybe_fleet_with_more
 @click.pass_obj
@@ -151,7 +150,7 @@ def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path, fleet: 
 @click.command("rollback", short_help="Have a cluster go back to what it passed before it failed.")
 @click.argument("cluster", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every cluster that can go back.")
-@_REASON
+@options.REASON
 @_STATE
 @maybe_fleet_with_more
 @click.pass_obj
@@ -177,7 +176,7 @@ def rollback(
 @click.argument("cluster")
 @options.REPO
 @options.REVISION
-@_REASON
+@options.REASON
 @connecting.STATE
 @maybe_fleet_or_connection
 @click.pass_obj
@@ -216,7 +215,7 @@ def _unmark(terminal: Terminal, file: Path, cluster: str, access: Access, reposi
 @options.REPO
 @options.REVISION
 @_UNDO
-@_REASON
+@options.REASON
 @connecting.STATE
 @maybe_fleet
 @click.pass_obj
@@ -254,7 +253,7 @@ def skip(
 @_CLUSTER
 @click.option("--for", "span", metavar="TIME", default="", help="For how long: 90m, 24h, 3d.")
 @_UNDO
-@_REASON
+@options.REASON
 @_STATE
 @maybe_fleet
 @click.pass_obj
@@ -293,7 +292,7 @@ def excuse(
 @click.command("accept", short_help="Accept a finding of a pool's gate, or that Git wins over a drift.")
 @click.argument("finding", metavar="GATE-ID")
 @click.option("--cluster", metavar="CLUSTER", help="The cluster that shows it, if several do.")
-@_REASON
+@options.REASON
 @_STATE
 @maybe_fleet
 @click.pass_obj

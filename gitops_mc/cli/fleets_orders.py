@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import click
 
 from gitops_mc.app.use_cases.fleet_objects import FleetPlace
-from gitops_mc.app.use_cases.fleet_orders import awaited, history_of, identity_of, take_over
+from gitops_mc.app.use_cases.fleet_orders import awaited, history_of, take_over
+from gitops_mc.app.use_cases.installation import identity_of
 from gitops_mc.bootstrap.fleets import fleet_place, world_time
 from gitops_mc.cli import options
 from gitops_mc.cli.asking import at_the_terminal, confirmed
@@ -31,12 +32,10 @@ from gitops_mc.core.render.fleet_status import history_lines
 from gitops_mc.core.render.lines import Line, Tone
 from gitops_mc.core.rollout.moves import Standing, WaveState
 
-_REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
-
 
 @click.command("approve", short_help="Let a wave open, or a first contact go on.")
 @click.argument("name", metavar="WAVE|CLUSTER")
-@_REASON
+@options.REASON
 @of_fleet_with_more
 @click.pass_obj
 def approve(terminal: Terminal, *, name: str, reason: str, fleet: FleetAsked) -> int:
@@ -68,7 +67,7 @@ def _approvals(place: FleetPlace, fleet: FleetAsked, name: str, reason: str) -> 
 
 @click.command("hold", short_help="Have no step begin on a cluster, until it is released.")
 @click.argument("cluster")
-@_REASON
+@options.REASON
 @of_fleet
 @click.pass_obj
 def hold(terminal: Terminal, *, cluster: str, reason: str, fleet: FleetAsked) -> int:
@@ -78,7 +77,7 @@ def hold(terminal: Terminal, *, cluster: str, reason: str, fleet: FleetAsked) ->
 
 
 @click.command("suspend", short_help="Have the controller write nothing, until somebody resumes.")
-@_REASON
+@options.REASON
 @of_fleet
 @click.pass_obj
 def suspend(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
@@ -90,7 +89,7 @@ def suspend(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
 
 
 @click.command("resume", short_help="End a suspension, or an abort.")
-@_REASON
+@options.REASON
 @of_fleet
 @click.pass_obj
 def resume(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
@@ -100,7 +99,7 @@ def resume(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
 
 @click.command("abort", short_help="Begin nothing more, and pause the pools that we are rolling.")
 @click.option("--let-finish", is_flag=True, help="Pause no pool: what rolls rolls to its end.")
-@_REASON
+@options.REASON
 @of_fleet
 @click.pass_obj
 def abort(terminal: Terminal, *, let_finish: bool, reason: str, fleet: FleetAsked) -> int:
@@ -114,7 +113,7 @@ def abort(terminal: Terminal, *, let_finish: bool, reason: str, fleet: FleetAske
 
 @click.command("sync", short_help="Have Git asked now, for once without patience or windows.")
 @click.argument("cluster", required=False)
-@_REASON
+@options.REASON
 @of_fleet_with_more
 @click.pass_obj
 def sync(terminal: Terminal, *, cluster: str | None, reason: str, fleet: FleetAsked) -> int:
@@ -133,7 +132,7 @@ def sync(terminal: Terminal, *, cluster: str | None, reason: str, fleet: FleetAs
 
 @click.command("takeover", short_help="Let this installation act for a Fleet of another one.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_REASON
+@options.REASON
 @of_fleet
 @click.pass_obj
 def takeover(terminal: Terminal, *, yes: bool, reason: str, fleet: FleetAsked) -> int:
@@ -169,7 +168,7 @@ def _takeover_told(place: FleetPlace) -> Iterator[Line]:
     spec = place.fleet().get("spec") or {}
     yield Line(f"Fleet {place.title}", Tone.HEAD)
     yield Line(f"    active on   {spec.get('activeOn') or 'no installation'}")
-    yield Line(f"    here is     {identity_of(place) or 'not known: no controller has begun here'}")
+    yield Line(f"    here is     {identity_of(place.api) or 'not known: no controller has begun here'}")
     yield Line("    to be written: spec.activeOn names this installation, spec.suspend is true")
     yield Line(
         "    the other side is not told: its controller has to be down for good, or two act on the same clusters",

@@ -38,6 +38,8 @@ CLUSTERS = click.option(
     "--cluster", "clusters", metavar="CLUSTER", multiple=True, help="Only this cluster; may be repeated."
 )
 
+REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")
+
 WATCH = click.option("--watch", is_flag=True, help="Run again whenever a file of the repository changes.")
 
 EXIT_CODE = click.option(

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.app.use_cases.fleet_objects import FleetPlace
-from gitops_mc.app.use_cases.fleet_orders import INSTALLATION, INSTALLATION_NAMESPACE, ask
+from gitops_mc.app.use_cases.fleet_orders import ask
+from gitops_mc.app.use_cases.installation import INSTALLATION, INSTALLATION_NAMESPACE
 from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.custom.wishes import Answer, Wish
 from gitops_mc.sandbox.faults import FaultId

@@ -8,12 +8,11 @@ import pytest
 
 from gitops_mc.app.ports import MERGE_PATCH
 from gitops_mc.app.use_cases.fleet_orders import (
-    INSTALLATION,
-    INSTALLATION_NAMESPACE,
     UnansweredError,
     awaited,
     take_over,
 )
+from gitops_mc.app.use_cases.installation import INSTALLATION, INSTALLATION_NAMESPACE
 from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.custom.wishes import CarriedOut, Refused, TakenBack
 from gitops_mc.core.errors import RefusedError, UsageError

@@ -14,12 +14,11 @@ from typing import Any, Final
 
 from gitops_mc.app.api import RESOURCES
 from gitops_mc.app.use_cases.fleet_objects import FLEET, ROLLOUT, FleetPlace
+from gitops_mc.app.use_cases.installation import INSTALLATION, INSTALLATION_NAMESPACE, identity_of
 from gitops_mc.core.custom.wishes import Answer, Wish, acts_since, answer_to
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, RefusedError, StaleError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, resource_version
 
-INSTALLATION: Final = "gitops-mc-installation"
-INSTALLATION_NAMESPACE: Final = "cpaas-system"
 _EVERY: Final = timedelta(seconds=1)
 _LEASE: Final = RESOURCES["Lease"]
 
@@ -57,7 +56,7 @@ def refuse_elsewhere(place: FleetPlace) -> None:
     if not active:
         return
     try:
-        here = identity_of(place)
+        here = identity_of(place.api)
     except ForbiddenError:
         return
     if active != here:
@@ -65,17 +64,6 @@ def refuse_elsewhere(place: FleetPlace) -> None:
             f"Fleet {place.title} is active on installation {active}; this one is {here or 'not known yet'}, and only reads",
             hint=f"gitops-mc takeover {place.commands.options} lets this one act, where the other one is down for good",
         )
-
-
-def identity_of(place: FleetPlace) -> str:
-    """Of this installation; empty where no controller has begun here yet. Raises what the API raises."""
-    try:
-        found = place.api.get(
-            GLOBAL_CLUSTER, RESOURCES["ConfigMap"], INSTALLATION, namespace=INSTALLATION_NAMESPACE
-        )
-    except NotFoundError:
-        return ""
-    return str((found.get("data") or {}).get("identity") or "")
 
 
 # --------------------------------------------------------------------------------------------------------------- putting
@@ -234,7 +222,7 @@ def take_over(place: FleetPlace, wish: Wish) -> str:
     written here, with the request beside it, which the controller carries out (the same again) and notes in the history. Gives
     the identity that acts now. Raises RefusedError where there is nothing to take over, StaleError, and what the API raises.
     """
-    body, here = place.fleet(), identity_of(place)
+    body, here = place.fleet(), identity_of(place.api)
     if not here:
         raise RefusedError(
             f"ConfigMap {INSTALLATION} in {INSTALLATION_NAMESPACE} is not there: no controller has begun on this installation",
