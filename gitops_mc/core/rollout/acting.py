@@ -49,7 +49,9 @@ def moment(memory: FleetMemory, now: datetime) -> datetime:
 def no_such_cluster(memory: FleetMemory, cluster: str) -> Unchanged:
     """For a name that is not remembered, with the one that may be meant."""
     close = get_close_matches(cluster, memory.clusters, n=1)
-    known = f"did you mean {close[0]}?" if close else f"remembered are: {', '.join(memory.clusters) or 'none'}"
+    known = (
+        f"did you mean {close[0]}?" if close else f"remembered are: {', '.join(memory.clusters) or 'none'}"
+    )
     return Unchanged(f"nothing is remembered of a cluster {cluster}", known)
 
 
