@@ -195,7 +195,7 @@ def test_what_was_changed_by_hand_can_be_accepted_for_git_by_the_id_that_the_ref
 def test_a_finding_that_does_not_stand_is_not_accepted_ahead() -> None:
     memory = fleet(edge_1=ClusterMemory(pool_clocks={"worker": PoolClocks(mismatch="m-1")}))
     assert "m-1 (edge-1)" in unchanged(acts.accept(memory, "m-2", None, BY))
-    assert "no cluster edge-9" in unchanged(acts.accept(memory, "m-1", "edge-9", BY))
+    assert "nothing is remembered of a cluster edge-9" in unchanged(acts.accept(memory, "m-1", "edge-9", BY))
 
 
 def test_a_finding_that_two_clusters_show_needs_the_cluster() -> None:
