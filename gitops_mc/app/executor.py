@@ -42,6 +42,7 @@ from gitops_mc.core.rollout.identity import told_apart
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory, from_json
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
+from gitops_mc.core.rollout.without_git import stopping_moves, unread_fleet
 
 PLATFORM_JOB = "(platform)"
 ONE_LOOK = timedelta(seconds=20)
@@ -121,18 +122,23 @@ class Executor:
         """One decision on what was read last. Its memory has to be durable before `go_on`."""
         now = self.clock.now()
         fleet = self.with_past(fleet, memory)
+        observed = self._observed(fleet, memory, now)
+        decision, memory = next_moves(fleet, memory, observed, now, acts)
+        return Look(now, decision, memory, *self._told, fleet, observed.live)
+
+    def decide_without_git(self, memory: FleetMemory, acts: Acts) -> Look:
+        """One decision while nobody knows what Git says: an abort stops what rolls, and nothing else is done."""
+        now, fleet = self.clock.now(), unread_fleet(memory)
+        observed = self._observed(fleet, memory, now)
+        decision = stopping_moves(fleet, memory, observed, acts)
+        return Look(now, decision, memory, *self._told, fleet, observed.live)
+
+    def _observed(self, fleet: Fleet, memory: FleetMemory, now: datetime) -> Observed:
         live = {
             name: replace(x, dark=Dark(self.shut[name], Outage.OTHER, now)) if name in self.shut else x
             for name, x in told_apart(self._joined(fleet), memory, now).items()
         }
-        observed = Observed(
-            live,
-            self.workers.running() - {PLATFORM_JOB},
-            dict(self._faults),
-        )
-        decision, memory = next_moves(fleet, memory, observed, now, acts)
-        written, troubles = self._told
-        return Look(now, decision, memory, written, troubles, fleet, observed.live)
+        return Observed(live, self.workers.running() - {PLATFORM_JOB}, dict(self._faults))
 
     def go_on(self, look: Look) -> None:
         """Carry out what was decided, and read what the next decision needs; takes at most half a pace."""

@@ -22,6 +22,7 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import JSON, MERGE_PATCH, Request, Transport
 from gitops_mc.core.custom.fleet_spec import FleetSpec
+from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN
 from gitops_mc.sandbox.virtual import VirtualWorkers
@@ -104,17 +105,20 @@ class WorldMeans:
     identity: str = HERE
 
     def poller(self, spec: FleetSpec) -> Poller:
+        self.tend(spec)
         workers = VirtualWorkers(self.world.rollout.clock)
         source = self.world.elsewhere.get(spec.source.url, self.world.git).clone()
         return Poller(source, spec.source.interval, self.world.machine, workers, random.Random(0).random)
 
     def tend(self, spec: FleetSpec) -> None:
-        pass
+        if self.world.secrets_gone:
+            raise UsageError(self.world.secrets_gone)
 
     def close(self) -> None:
         pass
 
     def executor(self, spec: FleetSpec) -> Executor:
+        self.tend(spec)
         world = self.world.rollout
         api = ClusterApi(self.transport, self.world.machine, jitter=random.Random(0).random)
         workers = VirtualWorkers(world.clock, seed=world.order)
@@ -143,6 +147,8 @@ class ControllerWorld:
     listens: Callable[[], Heard] = Heard
     """Who listens to the next process."""
     tempo: Tempo = TEMPO
+    secrets_gone: str = ""
+    """Why nothing can be made of the Fleet's spec at this moment."""
 
     def __post_init__(self) -> None:
         self.git = Server()

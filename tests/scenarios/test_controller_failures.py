@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_mc.app.ports import Request, Response, Transport
+from gitops_mc.core.model import JsonObject
 from gitops_mc.sandbox.faults import FaultId
 from tests.scenarios.controller_world import ControllerWorld
 from tests.scenarios.test_controller import CONFIG, GOOD, NAMES, done, pushed, reboots, three, wrote
@@ -20,6 +21,19 @@ def rolling(cluster: str = "edge-2") -> ControllerWorld:
     world = pushed()
     world.live(hours=1, until=lambda w: bool(w.rollout.writes(cluster)))
     return world
+
+
+def worker(world: ControllerWorld, cluster: str) -> JsonObject:
+    """The pool of its workers, as it stands."""
+    found = world.rollout.fleet.person(cluster).get("machineconfigpools", "worker")
+    assert found is not None
+    return found
+
+
+def moving(world: ControllerWorld, cluster: str) -> int:
+    """How many of its workers are not where they are to be."""
+    status = worker(world, cluster)["status"]
+    return int(status["machineCount"]) - int(status["updatedMachineCount"])
 
 
 def breaks(world: ControllerWorld, fault: FaultId, minutes: float, **more: str | float) -> None:
@@ -72,6 +86,72 @@ def test_git_down_and_a_restart_amid_it_goes_on_with_what_is_at_hand_and_with_no
         assert written == {name: len(world.rollout.writes(name)) for name in NAMES}
     assert "does not answer" in world.fleet()["status"]["source"]["problem"]
     world.git.down = ""
+    world.live(hours=3, until=done)
+    as_if_nothing_had_been(world)
+
+
+def test_git_down_since_a_restart_without_its_folder_and_an_abort_still_stops_what_rolls() -> None:
+    world = rolling()
+    world.live(hours=1, until=lambda w: bool(moving(w, "edge-2")))
+    world.git.folder = set()
+    world.git.down = "the Git server does not answer"
+    world.end()
+    world.live(hours=0.02)
+    world.annotate("", "abort", "{by: mei, reason: alarms in the shop}")
+    world.live(hours=0.02, until=lambda w: worker(w, "edge-2")["spec"].get("paused") is True)
+    assert "mei" in worker(world, "edge-2")["metadata"]["annotations"]["gitops-mc.io/aborted"]
+    assert world.fleet()["spec"]["abort"]["reason"] == "alarms in the shop"
+    assert world.ready() == "Repository"
+    written = {name: len(world.rollout.writes(name)) for name in NAMES}
+    world.live(hours=1)
+    assert written == {name: len(world.rollout.writes(name)) for name in NAMES}
+    world.git.down = ""
+    world.live(hours=1)
+    assert worker(world, "edge-2")["spec"]["paused"] is True, "only the abort's end lets it run"
+    world.annotate("", "resume", "{by: mei}")
+    world.live(hours=3, until=done)
+    as_if_nothing_had_been(world)
+
+
+def test_what_is_asked_about_a_content_waits_until_git_is_read_and_other_orders_do_not() -> None:
+    world = rolling()
+    world.git.folder = set()
+    world.git.down = "the Git server does not answer"
+    world.end()
+    world.annotate("edge-3", "skip", "{by: mei, reason: it is being moved}")
+    world.annotate("edge-1", "hold", "{by: mei, reason: an audit}")
+    world.live(hours=0.1)
+    assert world.of("edge-1")["spec"]["hold"] == {"by": "mei", "reason": "an audit"}
+    assert "gitops-mc.io/skip" in world.of("edge-3")["metadata"]["annotations"]
+    world.annotate("edge-1", "release", "{by: mei}")
+    world.git.down = ""
+    world.live(
+        hours=3, until=lambda w: w.standing("edge-3") == "skipped" and w.standing("edge-2") == "passed"
+    )
+    assert "gitops-mc.io/skip" not in world.of("edge-3")["metadata"].get("annotations", {})
+    assert "hold" not in world.of("edge-1")["spec"]
+
+
+def test_a_secret_that_is_gone_stops_writes_and_loses_no_order_that_is_given_meanwhile() -> None:
+    world = rolling("edge-1")
+    world.live(hours=1, until=lambda w: bool(moving(w, "edge-1")))
+    world.secrets_gone = "Secret gateway is not in namespace gitops-mc"
+    world.live(hours=0.01)
+    assert world.ready() == "Access"
+    world.edit("edge-2", {"hold": {"by": "mei", "reason": "by kubectl edit"}})
+    world.live(hours=0.01)
+    world.annotate("", "abort", "{by: mei, reason: alarms}")
+    world.live(hours=0.02, until=lambda w: worker(w, "edge-1")["spec"].get("paused") is True)
+    written = {name: len(world.rollout.writes(name)) for name in NAMES}
+    world.live(hours=0.5)
+    assert written == {name: len(world.rollout.writes(name)) for name in NAMES}
+    world.secrets_gone = ""
+    world.annotate("", "resume", "{by: mei}")
+    world.live(hours=3, until=lambda w: w.standing("edge-1") == "passed")
+    world.live(hours=0.5)
+    assert world.of("edge-2")["spec"]["hold"]["reason"] == "by kubectl edit"
+    assert world.standing("edge-2") == "held"
+    world.edit("edge-2", {"hold": None})
     world.live(hours=3, until=done)
     as_if_nothing_had_been(world)
 

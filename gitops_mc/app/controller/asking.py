@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.orders import Desk, carried_out
+from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
 from gitops_mc.core.custom.requests import On, requests_on
 from gitops_mc.core.model import Content, JsonObject
@@ -46,14 +46,17 @@ class Asking:
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
-    def asked(self, memory: FleetMemory, fleet: Fleet, shut: AbstractSet[str], now: datetime) -> Asked:
+    def asked(
+        self, memory: FleetMemory, fleet: Fleet | None, shut: AbstractSet[str], now: datetime
+    ) -> Asked:
         """What humans have asked for since, carried out on the memory. `shut`: clusters whose object cannot be written; what is
-        asked for on it waits.
+        asked for on it waits. So does what is about a content where nobody knows what Git says (no `fleet`).
         """
+        clusters = () if fleet is None else fleet.clusters
         holds = {n: {"hold": _spec(b).get("hold")} for n, b in self.objects.rollouts.items()}
         desk = Desk(
             memory,
-            {c.name: c.content for c in fleet.clusters},
+            {c.name: c.content for c in clusters},
             self.identity,
             self.commands,
             fleet_spec=self._specs[0],
@@ -64,8 +67,13 @@ class Asking:
         )
         carriers = [("", self.objects.fleet, On.FLEET)]
         carriers += [(n, body, On.ROLLOUT) for n, body in self.objects.rollouts.items() if n not in shut]
-        found = [(name, asked) for name, body, on in carriers for asked in requests_on(body, on)]
-        if found:
+        found = [
+            (name, asked)
+            for name, body, on in carriers
+            for asked in requests_on(body, on)
+            if fleet is not None or not is_about_content(asked)
+        ]
+        if found and fleet is not None:
             desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
         for name, asked in found:
             if self._unkept.get(name, {}).get(asked.annotation) == asked.value:

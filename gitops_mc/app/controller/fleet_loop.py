@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
-from typing import Any, Final
 
 from gitops_mc.app.controller.asking import Asked, Asking, specs_to_keep
+from gitops_mc.app.controller.equipping import Equipment
 from gitops_mc.app.controller.forgetting import forgotten
 from gitops_mc.app.controller.keeping import Keeping, Page
 from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.past import Past, commits_in_use
+from gitops_mc.app.controller.past import commits_in_use
+from gitops_mc.app.controller.recalling import Recall
 from gitops_mc.app.controller.seams import Means, Watcher
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.controller.telling import Discretion
@@ -23,23 +23,17 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import Clock
 from gitops_mc.app.telemetry_ports import FleetMode
-from gitops_mc.app.use_cases.repository import past_contents
 from gitops_mc.core.custom.conditions import State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
-from gitops_mc.core.custom.kept import cluster_memory, fleet_memory, with_cluster_spec, with_fleet_spec
 from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
 from gitops_mc.core.desired import DesiredState
-from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
+from gitops_mc.core.errors import GitopsMcError, NotFoundError, StaleError
 from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Halted, Hold
-
-_LAST_CALLS: Final = 5.0
-"""Seconds that calls on the former way to the clusters get to end in."""
-_TENDED_EVERY: Final = timedelta(seconds=30)
 
 
 @dataclass(slots=True)
@@ -50,23 +44,36 @@ class FleetLoop:
     means: Means
     clock: Clock
     watcher: Watcher
-    poller: Poller | None = None
-    executor: Executor | None = None
     memory: FleetMemory | None = None
     quiet: bool = True
     """Whether nothing is awaited: the next pass may come later."""
-    _spec: FleetSpec | None = None
-    _past: Past | None = None
+    _equipment: Equipment = field(init=False)
+    _recall: Recall = field(init=False)
     _keeping: Keeping = field(init=False)
-    _discretion: Discretion = field(default_factory=Discretion)
-    _shut: dict[str, str] = field(default_factory=dict)
     _asking: Asking = field(init=False)
+    _discretion: Discretion = field(default_factory=Discretion)
     _answers: int = 0
-    _tended: datetime | None = None
 
     def __post_init__(self) -> None:
+        self._equipment = Equipment(self.means, self.clock)
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        """Know nothing but what the objects say."""
+        self.memory = None
+        self._recall = Recall(self.objects)
         self._keeping = Keeping(self.objects)
         self._asking = Asking(self.objects, self.means.identity, self._commands)
+
+    @property
+    def poller(self) -> Poller | None:
+        """None as long as there is none."""
+        return self._equipment.poller
+
+    @property
+    def executor(self) -> Executor | None:
+        """None as long as there is none."""
+        return self._equipment.executor
 
     @property
     def title(self) -> str:
@@ -108,74 +115,47 @@ class FleetLoop:
 
     def close(self, *, within: float = 0.0) -> None:
         """Its threads are wanted no more; calls that are under way get so many seconds to end in."""
-        if self.poller is not None:
-            self.poller.workers.close()
-        if self.executor is not None:
-            self.executor.workers.close(within=within)
-        self.means.close()
+        self._equipment.close(within=within)
 
     def wake(self) -> None:
         """Ask the repository soon."""
-        if self.poller is not None:
-            self.poller.wake()
+        self._equipment.wake()
 
     # ------------------------------------------------------------------------------------------------------- a pass
 
     def _pass(self, changed: Mapping[str, JsonObject]) -> None:
+        self._recall.hear(changed)
         try:
             spec = fleet_spec(self.objects.fleet)
         except FleetSpecError as error:
             self._show_trouble(Summary(State.STUCK, "Spec", f"{error.message}; {error.hint}"))
             return
         if not self._ours(spec):  # before anything is made or shown: who may not act only reads
+            self._begin_anew()  # whoever acts writes the objects meanwhile
             return
-        try:
-            self._prepare(spec)
-        except GitopsMcError as error:  # a Secret that is not there, an address that cannot be
-            hint = f"; {error.hint}" if error.hint else ""
-            self._show_trouble(Summary(State.STUCK, "Access", f"{error.message}{hint}"))
-            return
+        source = (self.objects.fleet.get("status") or {}).get("source") or {}
+        trouble = self._equipment.prepare(spec, source.get("commit") or NO_COMMIT)
+        memory = self.memory = self._recall.memory(self.memory)
+        desired = None if trouble else self._polled(memory)
+        if desired is not None:
+            self._decide_and_act(spec, desired, memory)
+        else:
+            self._only_stop(spec, memory, trouble or self._unread())
+
+    def _polled(self, memory: FleetMemory) -> DesiredState | None:
+        """What Git said last, of what may be followed; None: nothing yet."""
         assert self.poller is not None
-        assert self.executor is not None
-        memory = self.memory = self._remembered(changed)
         self.poller.look(commits_in_use(memory))
         if self.poller.answers != self._answers:
             self._answers = self.poller.answers
             self.watcher.polled(self.title, self.poller)
-        desired = self.poller.desired
-        if desired is None:
-            problem = self.poller.pulled.problem
-            state = State.STUCK if problem else State.MOVING
-            self._show_trouble(
-                Summary(state, "Repository", problem or "the repository has not been read yet")
-            )
-            return
-        self._decide_and_act(spec, desired, memory)
+        return self.poller.desired
 
-    def _prepare(self, spec: FleetSpec) -> None:
-        """Make the poller and the executor of this spec, where they are missing or what they are made from has changed."""
-        before = self._spec
-        if self.poller is None or before is None or before.source != spec.source:
-            followed = ((self.objects.fleet.get("status") or {}).get("source") or {}).get(
-                "commit"
-            ) or NO_COMMIT
-            kept = self.poller
-            self.poller = self.means.poller(spec)
-            self._past = Past(past_contents(self.poller.source))
-            self.poller.before = followed
-            if kept is not None:  # until the new source has been read, what was followed stays
-                self.poller.desired, self.poller.pulled = kept.desired, kept.pulled
-                kept.workers.close()
-        if self.executor is None or before is None or before.clusters != spec.clusters:
-            if self.executor is not None:  # of one cluster there is to be one job
-                self.executor.workers.close(within=_LAST_CALLS)
-            self.executor = self.means.executor(spec)
-        elif self._tended is None or self.clock.now() - self._tended >= _TENDED_EVERY:
-            self._tended = self.clock.now()
-            self.means.tend(spec)
-        assert self._past is not None
-        self.executor.past = self._past.get
-        self._spec = spec
+    def _unread(self) -> Summary:
+        assert self.poller is not None
+        problem = self.poller.pulled.problem
+        state = State.STUCK if problem else State.MOVING
+        return Summary(state, "Repository", problem or "the repository has not been read yet")
 
     def _ours(self, spec: FleetSpec) -> bool:
         """Whether this installation may act. A Fleet that names none is claimed, and read again before anything else."""
@@ -188,62 +168,67 @@ class FleetLoop:
             self.objects.claim(self.means.identity)
         return False
 
-    def _remembered(self, changed: Mapping[str, JsonObject]) -> FleetMemory:
-        """The memory, with what has been changed by others since. `changed`: the objects as they were before that."""
-        bodies = self.objects.rollouts
-        before = self.memory
-        names = set(bodies) if before is None else {n for n in changed if n in bodies}
-        found = self.objects.found & bodies.keys()
-        clusters = {} if before is None else {n: m for n, m in before.clusters.items() if n not in found}
-        names |= found
-        self.objects.found -= found
-        for name in sorted(names):
-            spec, status = _parts(bodies[name])
-            try:
-                known = clusters.get(name)
-                clusters[name] = (
-                    cluster_memory(spec, status)
-                    if known is None
-                    else with_cluster_spec(known, spec, _parts(changed.get(name, {}))[0])
-                )
-                self._shut.pop(name, None)
-            except MemoryStoreError as error:
-                self._shut[name] = f"its ClusterRollout cannot be understood: {error.message}"
-        spec, status = _parts(self.objects.fleet)
-        if before is None:
-            return fleet_memory(spec, status, clusters)
-        memory = replace(before, clusters=dict(sorted(clusters.items())))
-        return with_fleet_spec(memory, spec, _parts(changed[""])[0]) if "" in changed else memory
-
     def _decide_and_act(self, spec: FleetSpec, desired: DesiredState, memory: FleetMemory) -> None:
         assert self.poller is not None
         assert self.executor is not None
-        assert self._past is not None
+        past = self._equipment.past
+        assert past is not None
         fleet = self._fleet(desired)
-        self._past.learn(desired)
-        self._past.keep(memory, self.poller.answers, {c.name: c.content for c in fleet.clusters})
+        past.learn(desired)
+        past.keep(memory, self.poller.answers, {c.name: c.content for c in fleet.clusters})
         asked = self._forgetting(self._asking.asked(memory, fleet, self._shut_now, self.clock.now()), fleet)
         desk = asked.desk
+        self.executor.past = past.get
         if not self.executor.begun:
             self.executor.begin(fleet)
-        self.executor.shut = {**self._shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
+        self.executor.shut = self._shut_out
         look = self.executor.decide(fleet, desk.memory, self._asking.acts(spec, desk))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
-        self.memory = look.memory
-        failed = self._keeping.keep(self._page(look, asked))
-        self._asking.kept(desk, look.memory, failed.keys())
-        look = _without(look, failed)
+        self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
+        self._carry_out(look, asked, self._page(look, asked))
+
+    def _only_stop(self, spec: FleetSpec, memory: FleetMemory, trouble: Summary) -> None:
+        """There is nothing that could be followed. What humans order is kept all the same, where it needs no content, and an abort
+        stops what rolls.
+        """
+        asked = self._asking.asked(memory, None, self._shut_now, self.clock.now())
+        acts = self._asking.acts(spec, asked.desk)
+        status = self._troubled(trouble)
+        if acts.aborted is None and not asked.done:
+            self.objects.show(status)
+            return
+        if self.executor is None:
+            self._keep(self._stands(asked.desk.memory, asked, status), asked)
+            return
+        self.executor.shut = self._shut_out
+        look = self.executor.decide_without_git(asked.desk.memory, acts)
+        self.quiet = acts.aborted is None
+        page = self._stands(look.memory, asked, status)
+        moving = frozenset(move.cluster for move in look.decision.moves)
+        self._carry_out(look, asked, replace(page, moving=moving))
+
+    def _carry_out(self, look: Look, asked: Asked, page: Page) -> None:
+        """Keep, tell, act; in this order."""
+        assert self.executor is not None
+        look = _without(look, self._keep(page, asked))
+        self.watcher.looked(self.title, look)
+        self.executor.go_on(look)
+
+    def _keep(self, page: Page, asked: Asked) -> Mapping[str, str]:
+        """Make a page durable, and tell what was ordered; clusters whose memory is not kept, and why."""
+        desk = asked.desk
+        self.memory = page.memory
+        failed = self._keeping.keep(page)
+        self._asking.kept(desk, page.memory, failed.keys())
         for name, why in failed.items():
             self.watcher.troubled(
                 self.title, f"{name}: its memory is not kept, so nothing is written for it: {why}"
             )
         if desk.said:
             self.watcher.ordered(self.title, tuple(map(self._told, desk.said)))
-        if desk.sync:
+        if desk.sync and self.poller is not None:
             self.poller.wake()
-        self.watcher.looked(self.title, look)
-        self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
-        self.executor.go_on(look)
+        return failed
 
     def _forgetting(self, asked: Asked, fleet: Fleet) -> Asked:
         """Forget the clusters that are to be forgotten: at once, and for good."""
@@ -292,10 +277,31 @@ class FleetLoop:
             shut=self._shut_now,
         )
 
+    def _stands(self, memory: FleetMemory, asked: Asked, status: JsonObject) -> Page:
+        """A page that says of the clusters what was said of them last."""
+        said = {
+            name: {k: v for k, v in (body.get("status") or {}).items() if k != "memory"}
+            for name, body in self.objects.rollouts.items()
+        }
+        told = {k: v for k, v in status.items() if k not in ("memory", "history")}
+        return Page(
+            at=self.clock.now(),
+            memory=memory,
+            shown={**said, "": told},
+            specs=specs_to_keep(asked),
+            done=asked.done,
+            shut=self._shut_now,
+        )
+
+    @property
+    def _shut_out(self) -> dict[str, str]:
+        """The same, with why."""
+        return {**self._recall.shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
+
     @property
     def _shut_now(self) -> frozenset[str]:
         """Clusters whose object is not ours to write."""
-        return frozenset({*self._shut, *self.objects.claims, *self.objects.foreign})
+        return frozenset({*self._recall.shut, *self.objects.claims, *self.objects.foreign})
 
     def _commit_of(self, view: ClusterView, memory: FleetMemory) -> Commit:
         assert self.poller is not None
@@ -304,15 +310,14 @@ class FleetLoop:
 
     def _show_trouble(self, summary: Summary) -> None:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""
+        self.objects.show(self._troubled(summary))
+
+    def _troubled(self, summary: Summary) -> JsonObject:
+        """Tell of a trouble, and what the Fleet is to show then."""
         pulled = self.poller.pulled if self.poller is not None else None
-        now: datetime = self.clock.now()
         if summary.state is State.STUCK:  # a repository that is only still being read is no trouble
             self.watcher.troubled(self.title, self._told(summary.message))
-        self.objects.show(fleet_trouble(summary, pulled, self.objects.fleet, now, self._told))
-
-
-def _parts(body: JsonObject) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    return body.get("spec") or {}, body.get("status") or {}
+        return fleet_trouble(summary, pulled, self.objects.fleet, self.clock.now(), self._told)
 
 
 def _claimed(foreign: Mapping[str, str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from gitops_mc.core.rollout.memory import Act, FleetMemory
 
 _SPAN: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _LONGEST: Final = timedelta(days=366)
+_ABOUT_CONTENT: Final = {Verb.APPROVE, Verb.SKIP, Verb.NOW, Verb.OVERRIDE_WINDOW, Verb.FORGET}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Desk:
     """Clusters that are to be forgotten, and who says so."""
     undone: frozenset[str] = frozenset()
     """Clusters whose request stays, to be tried again."""
+
+
+def is_about_content(asked: Request | Misunderstood) -> bool:
+    """Whether it is about what Git says, and has no meaning where that is not known."""
+    return isinstance(asked, Request) and asked.verb in _ABOUT_CONTENT
 
 
 def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
