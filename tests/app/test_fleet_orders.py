@@ -205,7 +205,7 @@ def test_a_leader_that_cannot_follow_the_fleet_says_why() -> None:
     replica = world.run(hours=0.1)
     desk = Desk(world, replica)
     with pytest.raises(UnansweredError) as found:
-        desk.ask(desk.wish(Verb.SUSPEND), within=3 * MINUTE)
+        desk.ask(desk.wish(Verb.APPROVE, wave="rest"), within=3 * MINUTE)
     assert "one leads and cannot follow the Fleet: the Git server does not answer" in found.value.message
 
 

@@ -317,6 +317,6 @@ def test_a_state_of_before_these_members_is_read_and_one_with_them_comes_back_as
     memory = fleet(edge_1=rolled_back())
     state = to_json(memory)
     assert from_json(state) == memory
-    for name in ("rollback", "retrying", "before", "before_commit", "overtaken"):
+    for name in ("rollback", "retrying", "before", "before_commit", "overtaken", "hurried", "overridden"):
         del state["clusters"]["edge-1"][name]
     assert from_json(state).cluster("edge-1") == replace(rolled_back(), rollback=None)

@@ -225,6 +225,27 @@ def test_a_request_that_is_not_understood_is_taken_off_and_told() -> None:
     assert "annotations" not in world.of("edge-2")["metadata"]
 
 
+@pytest.mark.parametrize(("cluster", "verb"), [("", "suspend"), ("edge-1", "hold"), ("edge-1", "skip")])
+@pytest.mark.parametrize("value", ["x" * 1025, "{by: " + "x" * 254 + "}"])
+def test_what_no_object_could_keep_is_refused_and_stops_nothing(cluster: str, verb: str, value: str) -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    world.annotate(cluster, verb, value)
+    world.annotate("edge-2", "hold", "x" * 1024)
+    world.run(replica, hours=0.1)
+    assert "characters, at most" in world.fleet()["status"]["history"][0]["why"]
+    assert world.of("edge-2")["spec"]["hold"]["reason"] == "x" * 1024
+    assert not replica.heard.troubles
+
+
+def test_the_longest_reason_suspends() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    world.annotate("", "suspend", "{by: " + "m" * 253 + ", reason: " + "x" * 1024 + "}")
+    world.run(replica, hours=0.1)
+    assert world.fleet()["spec"]["suspend"] is True
+
+
 def test_a_cluster_that_has_left_git_is_forgotten_with_our_marks_and_nothing_is_deleted() -> None:
     world = pushed()
     replica = world.run(until=done)

@@ -11,8 +11,8 @@ from typing import Any
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
-from gitops_mc.core.custom.requests import On, requests_on
-from gitops_mc.core.model import Content, JsonObject
+from gitops_mc.core.custom.requests import SPREAD, On, requests_on
+from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import FleetMemory
@@ -29,26 +29,20 @@ class Asked:
 
 @dataclass(slots=True)
 class Asking:
-    """Impatience and overrides hold for the content they were said for; a restart forgets them, and they are asked for again.
-
-    What has been carried out and could not be kept yet, because somebody else was writing the same object, is not carried out
+    """What has been carried out and could not be kept yet, because somebody else was writing the same object, is not carried out
     twice: it waits to be kept, and told, with the passes that follow. A process that dies meanwhile leaves the request.
     """
 
     objects: FleetObjects
     identity: str
     commands: FleetCommands
-    _impatient: frozenset[str] = frozenset()
-    _overriding: dict[str, str] = field(default_factory=dict)
     _unkept: dict[str, dict[str, str]] = field(default_factory=dict)
     """By object: requests that have been carried out, and stand on it still."""
     _unsaid: tuple[str, ...] = ()
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
-    def asked(
-        self, memory: FleetMemory, fleet: Fleet | None, shut: AbstractSet[str], now: datetime
-    ) -> Asked:
+    def asked(self, memory: FleetMemory, fleet: Fleet | None, shut: AbstractSet[str], now: datetime) -> Asked:
         """What humans have asked for since, carried out on the memory. `shut`: clusters whose object cannot be written; what is
         asked for on it waits. So does what is about a content where nobody knows what Git says (no `fleet`).
         """
@@ -61,8 +55,6 @@ class Asking:
             self.commands,
             fleet_spec=self._specs[0],
             rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None} | dict(self._specs[1]),
-            impatient=self._impatient,
-            overriding=self._overriding,
             said=self._unsaid,
         )
         carriers = [("", self.objects.fleet, On.FLEET)]
@@ -80,7 +72,7 @@ class Asking:
                 continue
             desk = carried_out(desk, name, asked, now)
             self._unkept.setdefault(name, {})[asked.annotation] = asked.value
-        self._impatient, self._overriding, self._unsaid = desk.impatient, dict(desk.overriding), desk.said
+        self._unsaid = desk.said
         ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
         self._specs = (desk.fleet_spec, ordered)
         return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()})
@@ -101,34 +93,22 @@ class Asking:
         if "abort" in ordered:
             body = self.objects.fleet
             abort = fleet_spec({**body, "spec": {**body["spec"], **ordered}}).abort
-        everywhere = desk.overriding.get("")
-        overriding = dict(desk.overriding)
-        if everywhere is not None:
-            overriding |= dict.fromkeys(desk.newest, everywhere)
         held = {n: _held(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
         return Acts(
             approved=desk.approved,
-            impatient=desk.impatient,
             suspended=suspended,
             held=held,
             aborted=abort,
-            overriding=overriding,
         )
 
-    def kept(self, desk: Desk, memory: FleetMemory, but: AbstractSet[str]) -> None:
-        """All of the pass is kept, `but` for some clusters: impatience is over where the newest content has been started, an override where it has passed."""
+    def kept(self, but: AbstractSet[str]) -> None:
+        """All of the pass is kept, `but` for some clusters."""
+        spread = {a: value for a, value in self._unkept.get("", {}).items() if but and a in SPREAD}
         self._unkept = {name: taken for name, taken in self._unkept.items() if name in but}
+        if spread:
+            self._unkept[""] = spread
         self._unsaid = ()
         self._specs = ({}, {name: spec for name, spec in self._specs[1].items() if name in but})
-        newest: Mapping[str, Content] = desk.newest
-        passed = {n for n, c in newest.items() if memory.cluster(n).passed == c and memory.cluster(n).out}
-        started = {n for n, c in newest.items() if memory.cluster(n).started == c}
-        self._impatient = desk.impatient - started
-        self._overriding = {
-            n: told
-            for n, told in desk.overriding.items()
-            if (n and n not in passed) or (not n and not passed >= newest.keys())
-        }
 
 
 def specs_to_keep(asked: Asked) -> dict[str, Mapping[str, Any]]:

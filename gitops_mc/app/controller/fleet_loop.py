@@ -219,7 +219,7 @@ class FleetLoop:
         desk = asked.desk
         self.memory = page.memory
         failed = self._keeping.keep(page)
-        self._asking.kept(desk, page.memory, failed.keys())
+        self._asking.kept(failed.keys())
         for name, why in failed.items():
             self.watcher.troubled(
                 self.title, f"{name}: its memory is not kept, so nothing is written for it: {why}"

@@ -20,6 +20,7 @@ from typing import Any, Final
 
 from gitops_mc.app.controller.objects import FleetObjects, Wanted
 from gitops_mc.core.custom.kept import SPEC_OF_FLEET, SPEC_OF_ROLLOUT, Part, cluster_part, fleet_part
+from gitops_mc.core.custom.requests import SPREAD
 from gitops_mc.core.errors import GitopsMcError, StaleError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
@@ -64,7 +65,7 @@ class Keeping:
         failed: dict[str, str] = {}
         for name in _in_order(page):
             if not name:
-                self._keep_fleet(page)
+                self._keep_fleet(_with_what_is_spread(page) if failed else page)
                 continue
             try:
                 self._keep_cluster(name, page)
@@ -120,6 +121,12 @@ class Keeping:
 
     def _due(self, name: str, every: timedelta, now: datetime) -> bool:
         return name not in self._at or now - self._at[name] >= every
+
+
+def _with_what_is_spread(page: Page) -> Page:
+    """The page while the memory of a cluster is not kept: what was asked for all of them is not over yet."""
+    done = {n: {a: v for a, v in taken.items() if n or a not in SPREAD} for n, taken in page.done.items()}
+    return replace(page, done=done)
 
 
 def _told(status: Mapping[str, Any]) -> Mapping[str, Any]:

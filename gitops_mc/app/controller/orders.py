@@ -17,6 +17,8 @@ from gitops_mc.core.rollout.memory import Act, FleetMemory
 
 _SPAN: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _LONGEST: Final = timedelta(days=366)
+_LONGEST_REASON: Final = 1_024
+"""Characters that spec.suspendReason can hold."""
 _ABOUT_CONTENT: Final = {Verb.APPROVE, Verb.SKIP, Verb.NOW, Verb.OVERRIDE_WINDOW, Verb.FORGET}
 
 
@@ -38,9 +40,6 @@ class Desk:
     rollout_specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     approved: frozenset[str] = frozenset()
     """Waves; they are bound to their contents by the pass that comes."""
-    impatient: frozenset[str] = frozenset()
-    overriding: Mapping[str, str] = field(default_factory=dict)
-    """Clusters (`""`: all) whose windows do not count, with who says so and why."""
     said: tuple[str, ...] = ()
     sync: bool = False
     forgotten: Mapping[str, By] = field(default_factory=dict)
@@ -101,8 +100,18 @@ def _act(desk: Desk, cluster: str, asked: Request, by: By) -> ActResult:
             return acts.rollback(memory, cluster, by) if cluster else acts.rollback_all(memory, by)
         case Verb.ACCEPT:
             return acts.accept(memory, asked.members["id"], cluster, by)
+        case Verb.NOW:
+            return acts.hurry(memory, cluster, desk.newest.get(cluster), by)
+        case Verb.OVERRIDE_WINDOW:
+            return _override(desk, cluster, by)
         case _:
             return Unchanged(f"{asked.verb.value} is not known here")
+
+
+def _override(desk: Desk, cluster: str, by: By) -> ActResult:
+    if not cluster:
+        return acts.override_all(desk.memory, desk.newest, by)
+    return acts.override(desk.memory, cluster, desk.newest.get(cluster), by)
 
 
 def _excuse(memory: FleetMemory, cluster: str, asked: Request, by: By) -> ActResult:
@@ -173,7 +182,7 @@ def _release(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
 
 
 def _suspend(desk: Desk, _cluster: str, _asked: Request, by: By) -> Desk:
-    after = _with_fleet_spec(desk, {"suspend": True, "suspendReason": _told(by)})
+    after = _with_fleet_spec(desk, {"suspend": True, "suspendReason": _told(by)[:_LONGEST_REASON]})
     return _noted(after, "suspend", by, "suspended: nothing is written until somebody resumes")
 
 
@@ -193,44 +202,17 @@ def _abort(desk: Desk, _cluster: str, asked: Request, by: By) -> Desk:
 
 
 def _takeover(desk: Desk, _cluster: str, _asked: Request, by: By) -> Desk:
-    spec = {"activeOn": desk.identity, "suspend": True, "suspendReason": f"taken over by {_told(by)}"}
+    spec = {
+        "activeOn": desk.identity,
+        "suspend": True,
+        "suspendReason": f"taken over by {_told(by)}"[:_LONGEST_REASON],
+    }
     after = _with_fleet_spec(desk, spec)
     return _noted(after, f"takeover {desk.identity}", by, "taken over, and suspended: look, then resume")
 
 
 def _sync(desk: Desk, _cluster: str, _asked: Request, _by: By) -> Desk:
     return replace(desk, sync=True)
-
-
-def _now(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
-    if told := _passed_already(desk, cluster):
-        return _refused(desk, cluster, f"now: {told}", asked.annotation, by.at)
-    after = replace(desk, impatient=desk.impatient | {cluster})
-    return _noted(after, f"now {cluster}", by, f"newer content of {cluster} waits for no healthy rolling")
-
-
-def _passed_already(desk: Desk, cluster: str) -> str:
-    """That nothing is left to hurry on a cluster (`""`: on any); what is asked for holds for the content that Git has now, and no
-    later one.
-    """
-    names = (cluster,) if cluster else tuple(desk.newest)
-    if not names or not all(_has_passed(desk, name) for name in names):
-        return ""
-    who = cluster or "every cluster"
-    return f"{who} has passed what Git has; ask again once a newer commit is followed (gitops-mc status shows which is)"
-
-
-def _has_passed(desk: Desk, cluster: str) -> bool:
-    m = desk.memory.cluster(cluster)
-    return m.out and m.passed is not None and m.passed == desk.newest.get(cluster)
-
-
-def _override(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
-    if told := _passed_already(desk, cluster):
-        return _refused(desk, cluster, f"override-window: {told}", asked.annotation, by.at)
-    after = replace(desk, overriding={**desk.overriding, cluster: _told(by)})
-    where = cluster or "the whole fleet"
-    return _noted(after, f"override-window {cluster}".strip(), by, f"windows do not count for {where}")
 
 
 def _forget(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:
@@ -246,8 +228,6 @@ _STANDING: Final[Mapping[Verb, Callable[[Desk, str, Request, By], Desk]]] = {
     Verb.ABORT: _abort,
     Verb.TAKEOVER: _takeover,
     Verb.SYNC: _sync,
-    Verb.NOW: _now,
-    Verb.OVERRIDE_WINDOW: _override,
     Verb.FORGET: _forget,
 }
 

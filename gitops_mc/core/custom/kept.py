@@ -28,6 +28,8 @@ _CLUSTER_SPEC: Final = {
     "skipped": "skipped",
     "excused": "excused",
     "accepted": "accepted",
+    "hurried": "hurried",
+    "overridden": "overridden",
 }
 """Members of ClusterMemory that stand in spec, and under which name."""
 

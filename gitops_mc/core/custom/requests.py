@@ -20,6 +20,8 @@ SOMEBODY: Final = "somebody with kubectl"
 """Who asks where nobody is named; the API server's audit log knows."""
 LONGEST: Final = 4_000
 """Characters of a value that are read."""
+_LONGEST_MEMBERS: Final = {"reason": 1_024, "by": 253, "node": 253, "id": 512}
+"""Characters of a member that an object can keep: a longer one could be carried out, and never be remembered."""
 
 
 class Verb(StrEnum):
@@ -43,6 +45,10 @@ class Verb(StrEnum):
     TAKEOVER = "takeover"
     NOW = "now"
     OVERRIDE_WINDOW = "override-window"
+
+
+SPREAD: Final = frozenset(PREFIX + verb.value for verb in (Verb.RELEASE, Verb.ROLLBACK, Verb.OVERRIDE_WINDOW))
+"""Requests whose effect, asked for on a Fleet, stands with its clusters: over only once all of those are kept."""
 
 
 class On(StrEnum):
@@ -123,6 +129,12 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
     known = {*form.needs, *form.may, "reason", "by"}
     problems = [f"{name} is not known here" for name in members if name not in known]
     problems += [f"{name} is missing" for name in form.needs if not members.get(name)]
+    too_long = [(name, most) for name, most in _LONGEST_MEMBERS.items() if len(members.get(name, "")) > most]
+    if too_long:
+        told = "; ".join(
+            f"{name} has {len(members[name])} characters, at most {most}" for name, most in too_long
+        )
+        return Misunderstood(annotation, value, f"{verb.value}: {told}")
     if problems:
         example = ", ".join(f"{name}: ..." for name in (*form.needs, *form.may, "reason"))
         return Misunderstood(annotation, value, f"{verb.value}: {'; '.join(problems)}; write {{{example}}}")

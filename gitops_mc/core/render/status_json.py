@@ -11,7 +11,15 @@ from gitops_mc.core.model import JsonObject, Known, Unknown
 from gitops_mc.core.render.progress import state_of
 from gitops_mc.core.rollout.acts import findings
 from gitops_mc.core.rollout.driver import Driver
-from gitops_mc.core.rollout.memory import Act, ClusterMemory, Failure, FleetMemory, Rollback, StepIntent
+from gitops_mc.core.rollout.memory import (
+    Act,
+    ClusterMemory,
+    Failure,
+    FleetMemory,
+    Leave,
+    Rollback,
+    StepIntent,
+)
 from gitops_mc.core.rollout.moves import (
     ClusterView,
     Decision,
@@ -135,6 +143,8 @@ def _cluster(
         ],
         "accepted": list(m.accepted),
         "acceptable": list(findings(memory).get(name, ())),
+        "hurried": None if m.hurried is None else _leave(m.hurried),
+        "overridden": None if m.overridden is None else _leave(m.overridden),
         "dark_since": _at(m.dark_since),
         "merge_order": m.merge_order,
         "window": None if view is None or view.window is None else _window(view.window, now),
@@ -168,6 +178,10 @@ def _rollback(rollback: Rollback) -> JsonObject:
         "at": _at(rollback.at),
         "by": rollback.by or None,
     }
+
+
+def _leave(leave: Leave) -> JsonObject:
+    return {"content": leave.content, "at": _at(leave.at), "by": leave.by, "reason": leave.reason}
 
 
 def _gate(gate: GateView) -> JsonObject:

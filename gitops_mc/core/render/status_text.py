@@ -20,6 +20,7 @@ _TONES = {
     "problems": Tone.BAD,
     "unreachable": Tone.BAD,
 }
+_ALLOWED = {"hurried": "waits for no healthy rolling with", "overridden": "windows do not count for"}
 _SHOWN_ACTS = 10
 _ON_DEMAND = ("components", "releases", "rendered")
 """Facts that are read only where something needs them; they are missed only when they were asked for."""
@@ -103,6 +104,14 @@ def _of_failure(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
         yield "tries once more what failed, through the halt", Tone.WARN
 
 
+def _allowed(c: JsonObject) -> Iterator[tuple[str, Tone]]:
+    """What somebody allows one content."""
+    for word, told in _ALLOWED.items():
+        if leave := c[word]:
+            why = f": {leave['reason']}" if leave["reason"] else ""
+            yield f"{told} content {leave['content'][:12]} ({leave['by']}{why})", Tone.WARN
+
+
 def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
     yield from _of_failure(c, now)
     if step := c["step"]:
@@ -118,6 +127,7 @@ def _remarks(c: JsonObject, now: datetime) -> Iterator[tuple[str, Tone]]:
             yield f"{word}: {', '.join(c[word])}", Tone.WARN
     if c["skipped"]:
         yield f"skipped for content {c['skipped'][:12]}", Tone.WARN
+    yield from _allowed(c)
     if c["dark_since"]:
         yield f"does not answer since {_ago(c['dark_since'], now)}", Tone.BAD
     if ages := c["ages"]:

@@ -1,7 +1,8 @@
 """What a human may do to the memory: pure, memory -> memory, and what has changed.
 
 Every act is kept with who did it, when and why. An act that would change nothing is not one: `Unchanged` says why. What is
-done about failures stands in `lifting`, what is forgotten in `forgetting`; all of it is to be had from here.
+done about failures stands in `lifting`, what is forgotten in `forgetting`, what one content is allowed in `allowing`; all of it
+is to be had from here.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gitops_mc.core.rollout.acting import (
     no_such_cluster,
     short,
 )
+from gitops_mc.core.rollout.allowing import hurry, override, override_all
 from gitops_mc.core.rollout.forgetting import forget
 from gitops_mc.core.rollout.lifting import release, release_all, retry, rollback, rollback_all
 from gitops_mc.core.rollout.memory import Excuse, FleetMemory
@@ -35,8 +37,11 @@ __all__ = [
     "excuse",
     "findings",
     "forget",
+    "hurry",
     "moment",
     "overridden",
+    "override",
+    "override_all",
     "release",
     "release_all",
     "retry",

@@ -212,7 +212,7 @@ def _fix_forward(case: Case, current: Assessment | None, gates: GateBook) -> fro
         )
         stuck = held or pool in stopped or reading.terminal is not None
         stuck = stuck or isinstance(gates.pools.get(pool), Failed)
-        if changed and (stuck or case.name in case.impatient):
+        if changed and (stuck or case.hurried):
             exempt.add(pool)
     return frozenset(exempt)
 

@@ -64,11 +64,25 @@ class Case:
     """Clusters where newer content need not wait until a healthy rolling has settled."""
     fault: WriteFault | None = None
     windows: tuple[Rule, ...] = ()
-    """The windows that concern this cluster; none where a human has overridden them."""
+    """The windows that concern this cluster; none where a human has overridden them for this run."""
 
     @property
     def name(self) -> str:
         return self.newest.name
+
+    @property
+    def hurried(self) -> bool:
+        """Whether the newest content need not wait until a healthy rolling has settled."""
+        leave = self.memory.hurried
+        return self.name in self.impatient or (leave is not None and leave.content == self.newest.content)
+
+    def rules(self, content: Content) -> tuple[Rule, ...]:
+        """The windows that count for a content. An override holds for the content that it was given for, and, while that is
+        the newest, for the way back from it.
+        """
+        leave = self.memory.overridden
+        lifted = leave is not None and leave.content in {content, self.newest.content}
+        return () if lifted else self.windows
 
 
 @dataclass(frozen=True, slots=True)

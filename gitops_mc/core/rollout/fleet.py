@@ -14,6 +14,7 @@ from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
 from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, count, digest_of
 from gitops_mc.core.remembered import another_pass
+from gitops_mc.core.rollout.allowing import while_it_lasts
 from gitops_mc.core.rollout.case import Assessment, Case, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
@@ -79,7 +80,7 @@ def next_moves(
         waves=views,
         attention=_attention(desk.found, views, moves),
     )
-    return decision, desk.memory
+    return decision, while_it_lasts(desk.memory, {c.name: c.content for c in fleet.clusters})
 
 
 # --------------------------------------------------------------------------------------------------- circumstances

@@ -107,6 +107,16 @@ class Excuse:
 
 
 @dataclass(frozen=True, slots=True)
+class Leave:
+    """What a human allows one content of a cluster, and no other one; with who says so, and why."""
+
+    content: Content
+    by: str
+    at: datetime
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterMemory:
     """What is remembered of one cluster."""
 
@@ -156,6 +166,10 @@ class ClusterMemory:
     excused: tuple[Excuse, ...] = ()
     accepted: tuple[str, ...] = ()
     """Ids of gate findings a human accepted."""
+    hurried: Leave | None = None
+    """This content need not wait until what rolls healthily has settled; over once it has been started."""
+    overridden: Leave | None = None
+    """Change windows and freezes do not count for this content; over once it has passed."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""

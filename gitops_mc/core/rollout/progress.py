@@ -58,7 +58,7 @@ def progress(case: Case, desired: DesiredCluster) -> Assessment:
     if failure is not None and (memory.failure is None or memory.repairing):
         memory = failed(memory, _of_the_way_back(memory, failure))
     looked = replace(looked, memory=memory, next=_following(case, looked, managed))
-    looked = replace(looked, window=window_for(case, plan, looked.next))
+    looked = replace(looked, window=window_for(case, desired.content, plan, looked.next))
     if memory.failure is None or memory.repairing:
         return replace(looked, reason=_on_the_way(looked, gates))
     return _failed(case, looked, gates, failure)

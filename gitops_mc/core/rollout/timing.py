@@ -13,7 +13,7 @@ from typing import assert_never
 from gitops_mc.core.diff import Adopt
 from gitops_mc.core.disruption import QUIET_NODE
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Unknown, count
+from gitops_mc.core.model import Content, Unknown, count
 from gitops_mc.core.plan import ClusterPlan, PoolImpact, Step, StepKind
 from gitops_mc.core.policy import Gates
 from gitops_mc.core.pools import machine_count, max_unavailable
@@ -120,13 +120,14 @@ def override(cluster: str) -> str:
     return f"gitops-mc apply --override-window {cluster} --reason TEXT"
 
 
-def window_for(case: Case, plan: ClusterPlan | None, following: Next | None) -> WindowClosed | None:
-    """Why what comes next in a cluster may not begin now; None where it may, or where nothing begins."""
+def window_for(
+    case: Case, content: Content, plan: ClusterPlan | None, following: Next | None
+) -> WindowClosed | None:
+    """Why what comes next of a content may not begin now; None where it may, or where nothing begins."""
+    rules = case.rules(content)
     match following:
-        case Act(step=step) if case.windows and plan is not None and begins_a_step(following):
-            return shut(
-                case.name, case.windows, length_of(step, plan, case.live, case.policy.gates), case.now
-            )
+        case Act(step=step) if rules and plan is not None and begins_a_step(following):
+            return shut(case.name, rules, length_of(step, plan, case.live, case.policy.gates), case.now)
         case _:
             return None
 
@@ -155,11 +156,13 @@ def in_window(case: Case, could: Admission) -> Admission:
     """An admission that is ready, as its windows leave it. Outside of them a cluster is not admitted to wait for something
     either: it would keep a place all day.
     """
+    content = case.newest.content
+    rules = case.rules(content)
     match could.next:
-        case Await() if case.windows:
-            found = shut(case.name, case.windows, _AT_ONCE, case.now)
+        case Await() if rules:
+            found = shut(case.name, rules, _AT_ONCE, case.now)
         case Act() | Await() | Finished() | None:
-            found = window_for(case, could.plan, could.next)
+            found = window_for(case, content, could.plan, could.next)
         case _:
             assert_never(could.next)
     if found is None:
