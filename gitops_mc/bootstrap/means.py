@@ -77,7 +77,7 @@ class Data:
 
     def certificates(self, ref: Ref) -> bytes:
         """What `ca.crt` of a ConfigMap holds. Raises UsageError where that is nothing: none is not the system's."""
-        found = self.config(ref).get("ca.crt", b"")
+        found = self.config(Ref(ref.name, "ca.crt")).get("ca.crt", b"")
         if b"-----BEGIN CERTIFICATE-----" not in found:
             raise UsageError(
                 f"ConfigMap {ref.name} has no certificates under ca.crt",
@@ -87,10 +87,11 @@ class Data:
 
     def value(self, ref: Ref) -> bytes:
         """One key of a Secret. Raises UsageError where it is not there."""
-        found = self.secret(ref).get(ref.key)
-        if found is None:
-            raise UsageError(f"Secret {ref.name} has no key {ref.key}")
-        return found
+        held = self.secret(ref)
+        if ref.key not in held:
+            there = ", ".join(sorted(held)) or "none"
+            raise UsageError(f"Secret {ref.name} has no key {ref.key}", hint=f"its keys: {there}")
+        return held[ref.key]
 
     def _read(self, kind: str, ref: Ref) -> JsonObject:
         try:
@@ -98,7 +99,7 @@ class Data:
         except NotFoundError as error:
             raise UsageError(
                 f"{kind} {ref.name} is not in namespace {self.namespace}",
-                hint=f"kubectl -n {self.namespace} create {_MADE_BY[kind]} {ref.name} --from-file=KEY=FILE",
+                hint=f"kubectl -n {self.namespace} create {_MADE_BY[kind]} {ref.name} --from-file={ref.key or 'KEY'}=FILE",
             ) from error
 
 

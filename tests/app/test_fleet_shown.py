@@ -18,7 +18,7 @@ from gitops_mc.core.render.fleet_status import fleet_json, fleet_text, history_l
 from gitops_mc.core.render.fleet_why import fleet_why, fleet_why_json, fleet_why_text
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.rollout.driver import UNDRIVEN
-from tests.app.fleet_desk import NAMES, Desk, halted, waiting
+from tests.app.fleet_desk import NAMES, Desk, halted, identified, waiting
 from tests.scenarios.controller_world import API, CRDS, FLEETS, ROLLOUTS, ControllerWorld
 
 PROD = FleetCommands("prod")
@@ -82,6 +82,15 @@ def test_a_controller_that_has_not_looked_for_long_is_missed() -> None:
     desk.world.rollout.clock.wait(desk.turns.now() + timedelta(minutes=20))
     assert "no controller has looked for 20m" in status(desk)
     assert "> driver    no controller has looked for 20m" in why(desk, "edge-2")
+
+
+def test_a_repository_that_could_never_be_read_is_no_controller_that_has_not_looked() -> None:
+    world = ControllerWorld()
+    world.git.down = "the name of the host cannot be resolved"
+    identified(world)
+    text = status(Desk(world, world.run(hours=0.1)))
+    assert "never read; the name of the host cannot be resolved\n" in text
+    assert "no controller has looked" not in text
 
 
 def test_programs_get_the_same_as_json() -> None:

@@ -183,7 +183,14 @@ def test_when_tokens_expire_is_told_of_each_credential_of_a_fleet(place: Place) 
 def test_a_secret_that_is_not_there_is_named_with_what_to_type(place: Place) -> None:
     with pytest.raises(UsageError, match="Secret gateway is not in namespace gitops-mc") as raised:
         place.means.executor(fleet_spec(spec({"gateway": {**GATEWAY, "caRef": None}})))
-    assert "kubectl -n gitops-mc create secret" in raised.value.hint
+    assert raised.value.hint == "kubectl -n gitops-mc create secret generic gateway --from-file=token=FILE"
+
+
+def test_a_key_that_a_secret_does_not_have_is_named_with_those_that_it_has(place: Place) -> None:
+    place.secret("gateway", tokn="t")
+    with pytest.raises(UsageError, match="Secret gateway has no key token") as raised:
+        place.means.executor(fleet_spec(spec({"gateway": {**GATEWAY, "caRef": None}})))
+    assert raised.value.hint == "its keys: tokn"
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Path) -> None:

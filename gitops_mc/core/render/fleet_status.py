@@ -130,7 +130,10 @@ def fleet_text(told: JsonObject, now: datetime, commands: FleetCommands) -> Iter
 
 def _lines(told: JsonObject, now: datetime, commands: FleetCommands) -> Iterator[Line]:
     yield from _head(told["fleet"], now)
-    yield from unseen(told["remembered_at"], now, commands)
+    if (
+        told["remembered_at"] or not told["fleet"]["conditions"]
+    ):  # who could not read the repository remembers nothing
+        yield from unseen(told["remembered_at"], now, commands)
     waves = {str(w["wave"]): w for w in told["waves"]}
     counted = [{**w, "reason": _counted(w)} for w in waves.values()]
     yield from status_text({**told, "waves": counted}, now)
@@ -163,7 +166,7 @@ def source_line(source: Mapping[str, Any]) -> Line:
     ref = f" ({source['ref']})" if source["ref"] else ""
     commit = f"commit {source['commit'][:12]}" if source["commit"] else "no commit yet"
     age = source["age"]
-    asked = "not asked yet" if age is None else f"asked {duration(timedelta(seconds=age))} ago"
+    asked = "never read" if age is None else f"asked {duration(timedelta(seconds=age))} ago"
     told = f"{source['url']}{ref}: {commit}, {asked}"
     if source["problem"]:
         return Line(f"{told}; {source['problem']}", Tone.BAD)
@@ -186,7 +189,7 @@ def unseen(remembered: str | None, now: datetime, commands: FleetCommands) -> It
     if at is not None and now - at <= UNSEEN_AFTER:
         return
     ago = (
-        "no controller has looked at it yet"
+        "no controller has looked at it yet; one looks at the Fleets of its own namespace"
         if at is None
         else f"no controller has looked for {duration(now - at)}"
     )
