@@ -42,7 +42,7 @@ SPEED = 80.0
     "--controller",
     "pushed",
     is_flag=True,
-    help="Show the controller instead: pushes, an approval, a leader that is killed, a bad commit. Takes two minutes.",
+    help="Show the controller instead: pushes, an approval, a leader that is killed, a bad commit. Takes a minute.",
 )
 @click.pass_obj
 def command(terminal: Terminal, *, speed: float, keep: Path | None, pushed: bool) -> int:
