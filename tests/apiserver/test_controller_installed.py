@@ -75,7 +75,7 @@ def test_the_examples_are_taken_strictly(admin: Administrator, what: str) -> Non
 
 def test_the_page_names_what_is_applied(admin: Administrator) -> None:
     [[command]] = console_blocks(section("applied"))
-    assert command.line == "kubectl apply -k deploy/base"
+    assert command.line == "kubectl apply -k my-install"  # which is deploy/base with another image
     told = admin.said("apply", "-k", str(DEPLOY / "base"))
     assert [line.split()[0] for line in command.shown] == [line.split()[0] for line in told.splitlines()]
 
