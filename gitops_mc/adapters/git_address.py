@@ -67,7 +67,7 @@ def address_of(url: str, unprotected: frozenset[Unprotected] = frozenset()) -> A
     if found.scheme in ("http", "file") and found.scheme not in unprotected:
         raise SourceError(
             f"{found.scheme} is refused: nothing proves who answers, and credentials would be readable",
-            hint=_WANTED,
+            hint=f"{_WANTED}; to try it out on this machine: gitops-mc controller --allow-unprotected-git",
         )
     return found
 
