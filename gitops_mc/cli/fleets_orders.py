@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import click
 
@@ -29,40 +30,73 @@ from gitops_mc.core.custom.wishes import Wish
 from gitops_mc.core.errors import EXIT_DONE, RefusedError, UsageError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_status import history_lines
-from gitops_mc.core.render.lines import Line, Tone
+from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing, WaveState
 
 
 @click.command("approve", short_help="Let a wave open, or a first contact go on.")
 @click.argument("name", metavar="WAVE|CLUSTER")
+@click.option(
+    "--seen",
+    default="",
+    metavar="DIGEST",
+    help="What was looked at, as status shows it; left out: what is shown now.",
+)
 @options.REASON
 @of_fleet_with_more
 @click.pass_obj
-def approve(terminal: Terminal, *, name: str, reason: str, fleet: FleetAsked) -> int:
-    """Approve a wave for the contents that it has now, or the first contact with a cluster with its content of now. Newer contents
-    need an approval of their own. Without a controller: gitops-mc apply --approve.
+def approve(terminal: Terminal, *, name: str, seen: str, reason: str, fleet: FleetAsked) -> int:
+    """Approve a wave for the contents that status shows, or the first contact with a cluster with the content that it shows. What
+    Git has got meanwhile, and newer contents, need an approval of their own. Without a controller: gitops-mc apply --approve.
     """
-    return request(terminal, fleet, lambda place: tuple(_approvals(place, fleet, name, reason)))
+
+    def wishes(place: FleetPlace) -> tuple[Wish, ...]:
+        found = tuple(_approvals(place, fleet, name, seen, reason))
+        terminal.lines([Line(told) for told in map(_as_seen, found) if told])
+        return found
+
+    return request(terminal, fleet, wishes)
 
 
-def _approvals(place: FleetPlace, fleet: FleetAsked, name: str, reason: str) -> Iterator[Wish]:
-    """What of this name waits for an approval; where nothing does, whatever has this name. Raises UsageError."""
+def _approvals(place: FleetPlace, fleet: FleetAsked, name: str, seen: str, reason: str) -> Iterator[Wish]:
+    """What of this name waits for an approval, as it is shown; where nothing does, whatever has this name. Raises UsageError."""
     status = place.fleet().get("status") or {}
-    waves = {str(w.get("name")): w.get("state") for w in status.get("waves") or ()}
-    standings = {n: (b.get("status") or {}).get("standing") for n, b in place.rollouts().items()}
-    if name not in waves and name not in standings:
+    waves = {str(w.get("name")): w for w in status.get("waves") or ()}
+    clusters = {n: b.get("status") or {} for n, b in place.rollouts().items()}
+    if name not in waves and name not in clusters:
         raise UsageError(
             f"Fleet {place.title} has no wave and no cluster {name}",
-            hint=f"waves: {', '.join(waves) or 'none yet'}; clusters: {', '.join(standings) or 'none yet'}",
+            hint=f"waves: {', '.join(waves) or 'none yet'}; clusters: {', '.join(clusters) or 'none yet'}",
         )
-    wave_waits = waves.get(name) == WaveState.NEEDS_APPROVAL.value
-    cluster_waits = standings.get(name) == Standing.APPROVAL.value
+    wave, cluster = waves.get(name, {}), clusters.get(name, {})
+    wave_waits = wave.get("state") == WaveState.NEEDS_APPROVAL.value
+    cluster_waits = cluster.get("standing") == Standing.APPROVAL.value
     nothing_waits = not (wave_waits or cluster_waits)
     if wave_waits or (nothing_waits and name in waves):
-        yield wish(Verb.APPROVE, reason, members={"wave": name})
+        yield wish(Verb.APPROVE, reason, members={"wave": name, **_seen(seen or wave.get("contents"))})
     if cluster_waits or (nothing_waits and name not in waves):
-        yield wish(Verb.APPROVE, reason, name)
-    yield from beside(fleet, reason, name if name in standings else "")
+        yield wish(Verb.APPROVE, reason, name, _seen(seen or _first_content(cluster)))
+    yield from beside(fleet, reason, name if name in clusters else "")
+
+
+def _first_content(status: Mapping[str, Any]) -> str:
+    """What a cluster that has never been given anything is shown with; of another one the content is what it stands at."""
+    begun = (status.get("memory") or {}).get("started")
+    return "" if begun else str(status.get("shortContent") or "")
+
+
+def _seen(digest: str | None) -> dict[str, str]:
+    """An older controller shows nothing to go by: then it is approved as it is when the controller looks."""
+    return {"seen": digest} if digest else {}
+
+
+def _as_seen(asked: Wish) -> str:
+    """What is about to be approved; empty where nobody can say."""
+    digest = asked.members.get("seen", "")
+    if asked.verb is not Verb.APPROVE or not digest:
+        return ""
+    what = f"first contact with {asked.cluster}" if asked.cluster else f"wave {asked.members['wave']}"
+    return one_line(f"{what}, as it was seen: {'content' if asked.cluster else 'contents'} {digest}")
 
 
 @click.command("hold", short_help="Have no step begin on a cluster, until it is released.")

@@ -66,7 +66,14 @@ def _hold_at_once(place: Site) -> None:
         "carried out: hold edge-2\n",
         "carried out: hold edge-3\n",
     ]
-    assert place.run("approve", "rest", "--fleet", "prod", "--reason", "looked").code == 0
+    shown = next(w["contents"] for w in place.fleet()["status"]["waves"] if w["name"] == "rest")
+    assert f"contents {shown}" in place.run("status", "--fleet", "prod").out
+    other = place.run("approve", "rest", "--fleet", "prod", "--seen", "0123456789ab")
+    assert (other.code, f"was looked at with 0123456789ab, and has {shown} now" in other.out) == (6, True)
+    approved = place.run("approve", "rest", "--fleet", "prod", "--reason", "looked")
+    assert approved.out == (
+        f"wave rest, as it was seen: contents {shown}\ncarried out: approve rest --seen {shown}\n"
+    )
     assert place.run("release", "edge-2", "--fleet", "prod").out == "carried out: release edge-2\n"
     place.wait(lambda body: body["status"]["progress"] == "2/3")
     held = place.run("status", "--fleet", "prod").out

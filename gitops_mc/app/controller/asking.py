@@ -16,7 +16,7 @@ from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import FleetMemory
-from gitops_mc.core.rollout.waves import lines
+from gitops_mc.core.rollout.waves import contents_digest, lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Asking:
             if fleet is not None or not is_about_content(asked)
         ]
         if found and fleet is not None:
-            desk = replace(desk, waves=tuple(w.wave.name for w in lines(fleet.policy, fleet.clusters)[0]))
+            desk = replace(desk, waves=_waves(fleet))
         for name, asked in found:
             if self._unkept.get(name, {}).get(asked.annotation) == asked.value:
                 continue
@@ -118,6 +118,12 @@ def specs_to_keep(asked: Asked) -> dict[str, Mapping[str, Any]]:
     if desk.fleet_spec:
         specs[""] = desk.fleet_spec
     return specs
+
+
+def _waves(fleet: Fleet) -> dict[str, str]:
+    clusters = {c.name: c for c in fleet.clusters}
+    ordered, _ = lines(fleet.policy, fleet.clusters)
+    return {line.wave.name: contents_digest(line, clusters) for line in ordered}
 
 
 def _spec(body: JsonObject) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.acts import ActResult, By, Changed, Unchanged
 from gitops_mc.core.rollout.memory import Act, FleetMemory
+from gitops_mc.core.rollout.seen import as_shown, not_as_seen
 
 _SPAN: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
 _LONGEST: Final = timedelta(days=366)
@@ -33,8 +34,8 @@ class Desk:
     """Of this installation, for a takeover."""
     commands: FleetCommands
     """How what helps is typed here."""
-    waves: tuple[str, ...] = ()
-    """That there are now."""
+    waves: Mapping[str, str] = field(default_factory=dict)
+    """That there are now, each with the digest of its clusters and their contents."""
     fleet_spec: Mapping[str, Any] = field(default_factory=dict)
     """Members of the Fleet's spec that change; None: taken out."""
     rollout_specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -144,22 +145,43 @@ def _told(by: By) -> str:
 
 
 def _approve(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
+    """What is named as seen is compared with what the same pass decides on."""
+    seen = asked.members.get("seen", "")
     if not cluster:
-        wave = asked.members.get("wave", "")
-        if not wave:
-            return _refused(desk, "", "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
-        if wave not in desk.waves:
-            told = f"approve: there is no wave {wave}; waves: {', '.join(desk.waves) or 'none'}"
-            return _refused(desk, "", told, asked.annotation, by.at)
-        after = replace(desk, approved=desk.approved | {wave})
-        return _noted(after, f"approve {wave}", by, f"wave {wave} is approved, for the contents it has now")
+        return _approve_wave(desk, asked, seen, by)
     content = desk.newest.get(cluster)
     if content is None:
         return _refused(desk, cluster, f"approve: Git has no cluster {cluster}", asked.annotation, by.at)
+    if other := not_as_seen(cluster, seen, content) if seen else "":
+        look = f"look at it (gitops-mc plan --cluster {cluster}), then: gitops-mc apply --approve {cluster}"
+        told = f"approve: {other}; {look}, or with kubectl {{seen: {as_shown(content)}}}"
+        return _refused(desk, cluster, told, asked.annotation, by.at)
     m = replace(desk.memory.cluster(cluster), approved=content)
     after = replace(desk, memory=desk.memory.with_cluster(cluster, m))
-    said = f"first contact with {cluster} is approved, with content {content[:12]}"
-    return _noted(after, f"approve {cluster}", by, said)
+    said = f"first contact with {cluster} is approved, with content {as_shown(content)}"
+    return _noted(after, _approved(cluster, content if seen else ""), by, said)
+
+
+def _approve_wave(desk: Desk, asked: Request, seen: str, by: By) -> Desk:
+    wave = asked.members.get("wave", "")
+    if not wave:
+        return _refused(desk, "", "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
+    contents = desk.waves.get(wave)
+    if contents is None:
+        told = f"approve: there is no wave {wave}; waves: {', '.join(desk.waves) or 'none'}"
+        return _refused(desk, "", told, asked.annotation, by.at)
+    if other := not_as_seen(f"wave {wave}", seen, contents) if seen else "":
+        look = f"look at what Git has now (gitops-mc status), then: gitops-mc apply --approve {wave}"
+        told = f"approve: {other}; {look}, or with kubectl {{wave: {wave}, seen: {as_shown(contents)}}}"
+        return _refused(desk, "", told, asked.annotation, by.at)
+    after = replace(desk, approved=desk.approved | {wave})
+    said = f"wave {wave} is approved, for the contents it has now ({as_shown(contents)})"
+    return _noted(after, _approved(wave, contents if seen else ""), by, said)
+
+
+def _approved(name: str, seen: str) -> str:
+    """The act: with the digest where somebody said what was looked at."""
+    return f"approve {name} --seen {as_shown(seen)}" if seen else f"approve {name}"
 
 
 def _hold(desk: Desk, cluster: str, _asked: Request, by: By) -> Desk:

@@ -69,7 +69,7 @@ class Form:
 
 _BOTH: Final = (On.FLEET, On.ROLLOUT)
 FORMS: Final[Mapping[Verb, Form]] = {
-    Verb.APPROVE: Form(_BOTH, may=("wave",)),
+    Verb.APPROVE: Form(_BOTH, may=("wave", "seen")),
     Verb.HOLD: Form((On.ROLLOUT,)),
     Verb.RELEASE: Form(_BOTH),
     Verb.RETRY: Form((On.ROLLOUT,)),

@@ -11,6 +11,7 @@ from gitops_mc.core.custom.conditions import State, Summary, conditions, of_clus
 from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.rollout.memory import NO_COMMIT
 from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing, WaveView
+from gitops_mc.core.rollout.seen import as_shown
 
 _LONGEST_REASON: Final = 1_000
 _SHORT: Final = 12
@@ -79,7 +80,7 @@ def rollout_status(
                 "reason": told(view.reason)[:_LONGEST_REASON],
                 "wave": view.wave,
                 "content": view.content or "",
-                "shortContent": (view.content or "")[:_SHORT],
+                "shortContent": as_shown(view.content or ""),
                 "commit": commit,
                 "step": view.step,
                 "drift": sorted(f"{d.key.kind.value}/{d.key.name}" for d in drifts)[:_MOST_DRIFT],
@@ -124,6 +125,7 @@ def _wave(wave: WaveView, clusters: Sequence[ClusterView], told: Told) -> JsonOb
             "state": wave.state.value,
             "reason": told(wave.reason)[:_LONGEST_REASON],
             "passed": f"{passed}/{len(members)}",
+            "contents": as_shown(wave.contents),
         }
     )
 

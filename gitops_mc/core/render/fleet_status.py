@@ -15,6 +15,7 @@ from gitops_mc.core.render.status_json import status_json
 from gitops_mc.core.render.status_text import status_text
 from gitops_mc.core.rollout.driver import Driver
 from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.moves import WaveState
 
 UNSEEN_AFTER: Final = timedelta(minutes=5)
 """A controller that leads writes the Fleet once a minute."""
@@ -86,6 +87,7 @@ def _wave(shown: Mapping[str, Any], kept: Mapping[str, Any] | None) -> JsonObjec
         "state": shown.get("state"),
         "reason": str(shown.get("reason") or ""),
         "passed": shown.get("passed"),
+        "contents": str(shown.get("contents") or ""),
         "members": None,
         "approved": kept is not None and kept["approved"],
         "soak_since": None if kept is None else kept["soak_since"],
@@ -145,7 +147,9 @@ def _lines(told: JsonObject, now: datetime, commands: FleetCommands) -> Iterator
 
 def _counted(wave: Mapping[str, Any]) -> str:
     passed = f"{wave['passed']} passed" if wave["passed"] and "passed" not in wave["reason"] else ""
-    return ", ".join(part for part in (passed, wave["reason"]) if part)
+    asks = wave["contents"] and wave["state"] == WaveState.NEEDS_APPROVAL
+    contents = f"contents {wave['contents']}" if asks else ""
+    return ", ".join(part for part in (passed, contents, wave["reason"]) if part)
 
 
 def _head(fleet: Mapping[str, Any], now: datetime) -> Iterator[Line]:

@@ -253,7 +253,7 @@ def _waves(
             closed = _before_opening(ordered[:position], found, on, budget)
         view, wave_memory = look(line, found, wave_memory, budget, on.now, closed=closed)
         memory = memory.with_wave(line.wave.name, wave_memory)
-        views.append(view)
+        views.append(replace(view, contents=wave_memory.contents))
         if view.state is not WaveState.DONE and not closed:
             closed = f"{said_of_wave(line.wave.name, view.state)}: {view.reason}"
     return memory, tuple(views)

@@ -172,6 +172,8 @@ class WaveView:
     reason: str
     members: tuple[str, ...]
     soak_left: timedelta = timedelta(0)
+    contents: str = ""
+    """Digest of its clusters and their contents, which an approval is bound to."""
 
 
 @dataclass(frozen=True, slots=True)
