@@ -24,6 +24,8 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
     match a.standing:
         case Standing.IN_FLIGHT:
             return _ordered(a) or _in_flight(a, memory)
+        case Standing.FAILED:
+            return a.order.lift if a.order is not None and a.order.all_writes else ""
         case Standing.HELD:
             return "" if a.order is None else a.order.lift
         case Standing.BLOCKED:
@@ -86,12 +88,17 @@ def _in_flight(a: Assessment, memory: FleetMemory) -> str:
             if memory.halt is not None and not a.memory.repairing:
                 return f"the rollout is halted: gitops-mc release {a.name}"
             return _kept_out(a) or _fits_no_window(a)
-        case Await() if a.next.step == REFUSED and (a.admission is None or _kept_out(a)):
+        case Await() if a.next.step == REFUSED and (_nothing_newer(a) or _kept_out(a)):
             return _kept_out(a) or f"mend it, push newer content, or: gitops-mc skip {a.name}"
         case Await():
             return "" if _comes_by_itself(a) else "; ".join(_pools(a))
         case _:
             return ""
+
+
+def _nothing_newer(a: Assessment) -> bool:
+    """Whether no newer content comes by itself: there is none, or it is held."""
+    return a.admission is None or a.admission.standing is Standing.FAILED
 
 
 def _fits_no_window(a: Assessment) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from gitops_mc.core.gates import Paused, PoolReading, Unsettled
+from gitops_mc.core.gates import Counting, Paused, PoolReading, Unsettled
 from gitops_mc.core.model import Waiting, count
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
@@ -82,6 +82,8 @@ def _recovers(a: Assessment) -> bool:
     failure = a.memory.failure
     if a.standing is not Standing.FAILED or failure is None or failure.cause is FailureCause.REFUSED:
         return False
+    if a.order is not None and a.order.counting is Counting.STOPPED:
+        return False
     if not a.in_rollout or a.gates is None or any_failed(a.gates):
         return False
     readings = a.gates.readings.values()
@@ -94,6 +96,8 @@ def _repair_comes(a: Assessment) -> bool:
     """
     arriving = a.admission
     if a.standing is not Standing.FAILED or arriving is None or not arriving.repair:
+        return False
+    if a.order is not None and a.order.all_writes:
         return False
     if arriving.standing is Standing.IN_FLIGHT and arriving.gates is not None:
         gates = arriving.gates
