@@ -22,17 +22,30 @@ from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, without_cl
 from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from tests.scenarios.controller_simulation_drawn import Ask, Deed, Freeze, Plot
-from tests.scenarios.controller_world import FLEETS, ROLLOUTS, ControllerWorld, Heard, ProcessEnded, Replica
+from tests.scenarios.controller_world import (
+    FLEETS,
+    HERE,
+    ROLLOUTS,
+    ControllerWorld,
+    Heard,
+    ProcessEnded,
+    Replica,
+)
 from tests.scenarios.crashes import Killed, Moment
+from tests.scenarios.desk import Loss, Said, Unmarked
 from tests.scenarios.drawn import Approval, Aside, Event, Kill
+from tests.scenarios.drawn_orders import Order
+from tests.scenarios.recording import unmarks
 from tests.scenarios.shifted_clock import MachineClock
-from tests.scenarios.simulation import IN_WINDOWS, LIMIT, Loss, Recorder, Simulation
+from tests.scenarios.simulation import IN_WINDOWS, LIMIT, Recorder, Simulation
 
 PEOPLE_LOOK_EVERY = timedelta(seconds=60)
 AT_REST = timedelta(minutes=30)
 """How long an outlook is to stand until nothing more is awaited."""
 SEEN = timedelta(minutes=5)
 """By when the last thing that happened has been seen by everybody."""
+A_PASS = timedelta(seconds=90)
+"""By when a pass that began before another installation acts is over."""
 OWN = (".gitops-mc.io", "leases.", "customresourcedefinitions", "namespaces")
 """Resources of which writes are no writes for a cluster."""
 LEASE_PATH = "/leases"
@@ -139,7 +152,8 @@ class ControllerSimulation(Simulation):
         self._people_due = self.start
         self._waves_to_approve: list[str] = []
         self._final_since: datetime | None = None
-        self._loss_due = False
+        self._remembered: set[str] = set()
+        self._elsewhere_since: datetime | None = None
         for ask in self.plot.asks:
             self._at(ask.at, partial(self._ask, ask))
         self._last_event = max(
@@ -293,6 +307,7 @@ class ControllerSimulation(Simulation):
         self.kube.git.down = "the Git server does not answer" if dumb else ""
         desk, self._desk = self._desk, []
         for event in desk:
+            assert isinstance(event, Event)  # orders are asks here
             self._tell(f"{event.what.value} {event.cluster} {event.subject}")
             self._asked(event, now)
         if now < self._people_due:
@@ -347,9 +362,16 @@ class ControllerSimulation(Simulation):
             case Deed.ANNOTATE:
                 if ask.verb in {"release", "retry", "approve"}:
                     self.pardons.append(self.world.clock.now())
+                if ask.verb in {Order.ROLLBACK, Order.RETRY}:
+                    self.said.append(Said(self.world.clock.now(), Order(ask.verb), ask.cluster))
+                if ask.verb == Order.FORGET:
+                    self.forgetting.add(ask.cluster)
                 self._annotate(ask.cluster, ask.verb, ask.value)
             case Deed.EDIT:
                 self.kube.edit(ask.cluster, dict(ask.spec))
+                if not ask.cluster and "activeOn" in dict(ask.spec):
+                    here = dict(ask.spec)["activeOn"] in {None, HERE}
+                    self._elsewhere_since = None if here else self.world.clock.now()
             case Deed.DELETE:
                 self.kube.kubectl("DELETE", path)
             case Deed.UNLABEL:
@@ -393,6 +415,7 @@ class ControllerSimulation(Simulation):
         if any(said.startswith(("release", "retry")) or "tried again" in said for said in self.carried):
             self.pardons.append(now)
         self.carried.clear()
+        self._note_forgotten(look, now)
         self.given = self._standing_orders()
         self._note_look(look, look.fleet)
         self.outlook = look.decision.outlook
@@ -404,23 +427,41 @@ class ControllerSimulation(Simulation):
                 if not any(x[:2] == entry[:2] and x[3] == entry[3] for x in self.excused):
                     self.excused.append(entry)
 
+    def _note_forgotten(self, look: Look, now: datetime) -> None:
+        """Clusters that somebody has forgotten, and of which nothing is remembered since the look before."""
+        for name in sorted(self.forgetting & self._remembered):
+            if look.memory.cluster(name).admitted_at is None:
+                self.said.append(Said(now, Order.FORGET, name))
+                self.losses.append(Loss(now, len(self.looks), len(self.approvals), name))
+        known = look.memory.clusters.items()
+        self._remembered = {name for name, m in known if m.admitted_at is not None}
+
     def _standing_orders(self) -> Acts:
         """As they stand on the server: what was decided before somebody changed them is refused by it."""
         spec = self.kube.fleet()["spec"]
         abort = spec.get("abort")
         held = {b["metadata"]["name"]: "held" for b in self.bodies() if (b.get("spec") or {}).get("hold")}
         return Acts(
-            suspended="suspended" if spec.get("suspend") else "",
+            suspended=self._why_not(spec),
             held=held,
             aborted=None
             if abort is None
             else Abort(abort["reason"], let_finish=bool(abort.get("letFinish"))),
         )
 
+    def _why_not(self, spec: JsonObject) -> str:
+        """Why this installation writes nothing, or empty."""
+        if spec.get("activeOn") not in {None, HERE}:
+            return "another installation acts"
+        return "suspended" if spec.get("suspend") else ""
+
     def _fresh(self, server: str) -> list[AcceptedWrite]:
         return [w for w in super()._fresh(server) if not any(own in w.resource for own in OWN)]
 
     def _note(self, server: str, write: AcceptedWrite, *, stray: bool) -> None:
+        if server in self.forgetting and unmarks(write):
+            self.unmarked.append(Unmarked(server, write))
+            return
         super()._note(server, write, stray=stray)
         if not stray:
             self._must_be_kept(self.ours[-1].cluster, f"{write.verb} of {write.resource} {write.name}")
@@ -443,6 +484,10 @@ class ControllerSimulation(Simulation):
         if not self.holds_lease(identity):
             self.wrongs.append(
                 f"1: {request.method} {request.path} of {cluster} is sent by {identity}, which does not lead"
+            )
+        if self._elsewhere_since is not None and self.world.clock.now() - self._elsewhere_since > A_PASS:
+            self.wrongs.append(
+                f"1: {request.method} {request.path} of {cluster}, and another installation acts"
             )
 
     def holds_lease(self, identity: str) -> bool:

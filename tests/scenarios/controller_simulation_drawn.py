@@ -5,38 +5,14 @@ that freeze, lose the API, or lose Git.
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 
 from gitops_mc.core.model import GLOBAL_CLUSTER
+from tests.scenarios.controller_asks import Ask, Deed
+from tests.scenarios.controller_orders_drawn import asks_of, takeovers
 from tests.scenarios.crashes import Moment
 from tests.scenarios.drawn import TROUBLED, Script, draw_script
-
-
-class Deed(StrEnum):
-    """What somebody does with kubectl to the objects on global."""
-
-    ANNOTATE = "annotate"
-    EDIT = "edit spec"
-    DELETE = "delete the object"
-    UNLABEL = "take the label off"
-    WIPE = "wipe the status"
-    SCRIBBLE = "write to the object again and again"
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """At a time: an annotation (verb and value) or an edit of a spec, on a cluster's object, or the Fleet's (`""`)."""
-
-    at: float
-    deed: Deed
-    cluster: str = ""
-    verb: str = ""
-    value: str = ""
-    """Of an annotation."""
-    spec: tuple[tuple[str, object], ...] = ()
-    seconds: float = 0
-    """How long the scribbling goes on."""
+from tests.scenarios.drawn_orders import ordered
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +57,9 @@ def draw_plot(seed: int) -> Plot:
         *(_asks(draw, edges) if "asks" in kinds else ()),
         *(_hands(draw, edges) if "hands" in kinds else ()),
     ]
+    if ordered(seed):
+        asks += [*asks_of(script.orders), *takeovers(seed, TROUBLED.total_seconds())]
+        script = replace(script, orders=())
     return Plot(
         script,
         tuple(sorted(asks, key=lambda a: a.at)),
@@ -154,3 +133,6 @@ def _spans(draw: random.Random, shortest: float, longest: float) -> tuple[Span, 
         end = at + draw.uniform(shortest, longest)
         found.append(Span(at, end, draw.randrange(2), draw.random() < 0.4))
     return tuple(found)
+
+
+__all__ = ["Ask", "Deed", "Freeze", "Plot", "Span", "draw_plot"]

@@ -17,7 +17,8 @@ from gitops_mc.sandbox.operator.merging import MergeOrder
 from gitops_mc.sandbox.site import ClusterSpec
 from tests.scenarios.commits import NEWER_VERSION, OTHER_VERSIONS, Push, begin, manually, prune, pushes_of
 from tests.scenarios.crashes import Moment
-from tests.scenarios.drawn_windows import WINDOWED, DrawnWindow, draw_windows, per_node, with_windows
+from tests.scenarios.drawn_orders import Ordered, draw_orders, ordered, with_forgets, with_ways_back
+from tests.scenarios.drawn_windows import DrawnWindow, draw_windows, per_node, windowed, with_windows
 from tests.scenarios.repository import OTHER_MODULE, Repository
 from tests.scenarios.troubles import Trouble, troubles_of
 
@@ -110,6 +111,7 @@ class Script:
     """Seed of the order in which the clusters are looked at; None: by name."""
     approval: Approval = Approval.GIVEN
     windows: tuple[DrawnWindow, ...] = ()
+    orders: tuple[Ordered, ...] = ()
 
 
 # ----------------------------------------------------------------------------------------------------------- drawing
@@ -138,7 +140,22 @@ def draw_script(seed: int) -> Script:
         kills=_kills(draw) if "kills" in kinds else (),
     )
     script = _with_asides(script, random.Random(f"asides/{seed}"), edges, workers)
-    return _in_windows(script, edges) if seed >= WINDOWED else script
+    if ordered(seed):
+        script = _with_orders(script, edges)
+    return _in_windows(script, edges) if windowed(seed) else script
+
+
+def _with_orders(script: Script, edges: list[str]) -> Script:
+    """Where a cluster is forgotten, nothing has been approved before somebody asks, and mostly somebody approves later."""
+    span = TROUBLED.total_seconds()
+    pushes = with_ways_back(script.seed, script.pushes, span)
+    script = replace(script, pushes=pushes, orders=draw_orders(script.seed, edges, pushes, span))
+    if not with_forgets(script.orders):
+        return script
+    draw = random.Random(f"approved later/{script.seed}")
+    more = [Event(draw.uniform(span / 2, span), Aside.APPROVE)] if draw.random() < 0.6 else []
+    events = sorted((*script.events, *more), key=lambda e: e.at)
+    return replace(script, events=tuple(events), approval=Approval.ASKED)
 
 
 def _in_windows(script: Script, edges: list[str]) -> Script:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -12,8 +12,8 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
-from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of
-from gitops_mc.core.rollout.acts import By, Changed, excuse, moment, release_all, skip
+from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, Content, JsonObject, labels_of
+from gitops_mc.core.rollout.acts import ActResult, By, Changed, moment
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet
 from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
@@ -22,7 +22,9 @@ from gitops_mc.sandbox.faults import FaultBoard, FaultId
 from tests.scenarios.commits import Push
 from tests.scenarios.crashes import Counted, Killed
 from tests.scenarios.deeds import CUSTOM_LABEL, carry_out
+from tests.scenarios.desk import Loss, Said, Unmarked, asked_for, carried_out, marks_taken_off
 from tests.scenarios.drawn import TROUBLED, Approval, Aside, Event, HandAct, Kill, Script
+from tests.scenarios.drawn_orders import STANDING, Order, Ordered, standing
 from tests.scenarios.recording import OurWrite, Read
 from tests.scenarios.repository import MARKER
 from tests.scenarios.rollout_world import RolloutWorld
@@ -64,16 +66,6 @@ class Recorder:
             self.simulation.reads[cluster].append(Read(self.simulation.world.clock.now(), seq, answered))
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """The memory was lost, between two processes."""
-
-    at: datetime
-    passes: int
-    """How many there had been: the next one is the first without the memory."""
-    approvals: int
-
-
 @dataclass
 class Simulation:
     """One seed, played to its end."""
@@ -87,7 +79,7 @@ class Simulation:
     acts: list[Acts] = field(default_factory=list)
     """What humans had said at each pass."""
     given: Acts = NO_ACTS
-    """What they say now."""
+    """What they had said at the last one."""
     heads: list[Fleet] = field(default_factory=list)
     """What Git said at each pass."""
     known: list[dict[str, int]] = field(default_factory=list)
@@ -97,6 +89,10 @@ class Simulation:
     pardons: list[datetime] = field(default_factory=list)
     """When a human let content that had failed in again, or everybody forgot that it had."""
     losses: list[Loss] = field(default_factory=list)
+    said: list[Said] = field(default_factory=list)
+    forgetting: set[str] = field(default_factory=set)
+    """Clusters that somebody has forgotten with a connection, or has tried to."""
+    unmarked: list[Unmarked] = field(default_factory=list)
     excused: list[tuple[str, str, datetime, datetime]] = field(default_factory=list)
     """Cluster, node, from when and until when."""
     calls: int = 0
@@ -126,7 +122,7 @@ class Simulation:
         self._plan_events()
         self._names = frozenset(c.name for c in script.spec.clusters)
         self._approved = self._names if script.approval is Approval.GIVEN else frozenset()
-        self._desk: list[Event] = []
+        self._desk: list[Event | Ordered] = []
         self._kills = list(script.kills)
         self._quiet = 0
 
@@ -140,12 +136,16 @@ class Simulation:
             self._at(act.at, partial(carry_out, act, world.fleet.person(act.cluster)))
         for event in script.events:
             self._at(event.at, partial(self._aside, event))
+        for order in script.orders:
+            if order.what not in STANDING:
+                self._at(order.at, partial(self._bring, order))
         for t in script.troubles:
             world.faults.set(
                 t.kind, cluster=t.cluster, start=self._time(t.at), end=self._time(t.end), **dict(t.parameters)
             )
-        happenings: list[Push | HandAct | Event] = [*script.pushes, *script.hands, *script.events]
-        times = [x.at for x in happenings]
+        happenings: list[Push | HandAct | Event | Ordered] = [*script.pushes, *script.hands, *script.events]
+        times = [x.at for x in (*happenings, *script.orders)]
+        times += [o.end for o in script.orders if o.end is not None]
         times += [x for t in script.troubles for x in (t.at, t.end)]
         self._events = sorted(self._time(x) for x in times)
         self.calm = max(self._time(TROUBLED.total_seconds()), self._events[-1])
@@ -171,42 +171,68 @@ class Simulation:
                 self.world.shift += jump
                 self.excused = [(c, node, since, until - jump) for c, node, since, until in self.excused]
             case _:  # what is done to the state file, or asked for on the command line: between two processes
-                self._desk.append(event)
+                self._bring(event)
+
+    def _bring(self, what: Event | Ordered) -> None:
+        self._desk.append(what)
 
     def _at_the_desk(self) -> None:
         """What humans do while no process of ours runs."""
-        for event in self._desk:
+        desk, self._desk = self._desk, []
+        for what in desk:
             now = self.world.clock.now()
-            match event.what:
-                case Aside.APPROVE:
+            match what:
+                case Ordered():
+                    self._carry_out(what, now)
+                case Event(what=Aside.APPROVE):
                     self.approvals.append((now, self._head))
                     self._approved = self._names | {w.name for w in self._head.policy.rollout.waves or ()}
                     self.pardons.append(now)
-                case Aside.MEMORY_LOST:
+                case Event(what=Aside.MEMORY_LOST):
                     self.world.store.state = None
                     self._approved = frozenset()
                     self.losses.append(Loss(now, len(self.looks), len(self.approvals)))
                     self.pardons.append(now)
-                case _:
-                    self._act(event, now)
-        self._desk.clear()
+                case Event():
+                    self._act(what, now)
 
     def _act(self, event: Event, now: datetime) -> None:
+        content = next((c.content for c in self._head.clusters if c.name == event.cluster), Content(""))
         memory = self.world.executor().memory()
-        by = By("somebody", moment(memory, now + self.world.shift), "drawn")
-        match event.what:
-            case Aside.RELEASE:
-                result = release_all(memory, by)
-                self.pardons.append(now)
-            case Aside.SKIP:
-                content = next(c.content for c in self._head.clusters if c.name == event.cluster)
-                result = skip(memory, event.cluster, content, by)
-            case _:
-                until = timedelta(seconds=event.seconds)
-                result = excuse(memory, event.cluster, event.subject, by.at + until, by)
-                self.excused.append((event.cluster, event.subject, now, now + until))
-        if isinstance(result, Changed):
-            self.world.store.save(to_json(result.memory))
+        if event.what is Aside.RELEASE:
+            self.pardons.append(now)
+        elif event.what is Aside.EXCUSE:
+            until = now + timedelta(seconds=event.seconds)
+            self.excused.append((event.cluster, event.subject, now, until))
+        self._kept(asked_for(event, memory, content, self._by(now)))
+
+    def _by(self, now: datetime) -> By:
+        return By("somebody", moment(self.world.executor().memory(), now + self.world.shift), "drawn")
+
+    def _kept(self, result: ActResult) -> bool:
+        if not isinstance(result, Changed):
+            return False
+        self.world.store.save(to_json(result.memory))
+        return True
+
+    def _carry_out(self, order: Ordered, now: datetime) -> None:
+        if order.what is Order.FORGET and not self._unmark(order.cluster):
+            return
+        if not self._kept(carried_out(order, self.world.executor().memory(), self._by(now))):
+            return
+        self.said.append(Said(now, order.what, order.cluster))
+        if order.what in {Order.FORGET, Order.DROP}:
+            self._approved -= {order.cluster}
+            self.losses.append(Loss(now, len(self.looks), len(self.approvals), order.cluster))
+
+    def _unmark(self, cluster: str) -> bool:
+        """Whether it went through. What it writes is no pass's, and noted apart."""
+        self.forgetting.add(cluster)
+        self.note_late(cluster)
+        self.world.wrap = lambda transport: transport
+        done = marks_taken_off(self.world, cluster, self._head.policy.name)
+        self.unmarked += [Unmarked(cluster, write) for write in self._fresh(cluster)]
+        return done
 
     # -------------------------------------------------------------------------------------------------------- playing
 
@@ -246,24 +272,31 @@ class Simulation:
     def _process(self, executor: Executor, deadline: datetime) -> Outlook:
         """One process, over as many commits as come while it runs, until somebody sits down at the desk."""
         while True:
-            head = self._head
+            head, self.given = self._head, self._orders()
             executor.pace = FAST
             self._quiet = 0
-            for look in executor.rollout(head, Acts(approved=self._approved)):
+            for look in executor.rollout(head, self.given):
                 self._note_look(look, head)
                 outlook, over = look.decision.outlook, self.times[-1] >= deadline
-                if self._head is not head and not over and not self._desk:
+                news = self._head is not head or self._orders() != self.given
+                if news and not over and not self._desk:
                     break
                 if isinstance(outlook, Done | Hold | Halted) or over or self._desk:
                     return outlook
                 self._quiet = 0 if look.decision.moves else self._quiet + 1
                 executor.pace = FAST if self._quiet < PATIENCE else SLOW
 
+    def _orders(self) -> Acts:
+        """What humans say at this time."""
+        at = (self.world.clock.now() - self.start).total_seconds()
+        return replace(standing(self.script.orders, at), approved=self._approved)
+
     def rest(self, passes: int) -> None:
         """A fresh process looks at the same world for a while, and is left."""
         self.world.wrap = lambda transport: Recorder(transport, self)
         executor = self.world.executor()
-        for number, look in enumerate(executor.rollout(self._head, Acts(approved=self._approved))):
+        self.given = self._orders()
+        for number, look in enumerate(executor.rollout(self._head, self.given)):
             self._note_look(look, self._head)
             if number == passes:
                 return

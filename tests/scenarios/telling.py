@@ -28,9 +28,13 @@ def happenings(script: Script, start: datetime, ours: Sequence[OurWrite]) -> Ite
     yield from ((time(a.at), f"{a.deed} {a.cluster} {a.subject}") for a in script.hands)
     for e in script.events:
         yield time(e.at), f"{e.what} {e.cluster} {e.subject} {e.seconds or ''}".rstrip()
+    for o in script.orders:
+        yield time(o.at), f"{o.what} {o.cluster or 'the fleet'}"
+        if o.end is not None:
+            yield time(o.end), f"end of {o.what} {o.cluster or 'the fleet'}"
     for t in script.troubles:
         told = f"{t.kind} on {t.cluster} {dict(t.parameters)}"
         yield from ((time(t.at), told), (time(t.end), f"end of {told}"))
-    for o in ours:
-        kind = o.write.resource.partition(".")[0]
-        yield o.write.time, f"    {o.cluster} {o.write.verb} {kind} {o.write.name}"
+    for w in ours:
+        kind = w.write.resource.partition(".")[0]
+        yield w.write.time, f"    {w.cluster} {w.write.verb} {kind} {w.write.name}"

@@ -16,6 +16,7 @@ from gitops_mc.sandbox.operator.pools import NodeView, assign, view
 from gitops_mc.sandbox.operator.rendering import selected
 
 BRACKET = "gitops-mc.io/bracket"
+DESIRED = "machineconfiguration.alauda.io/desiredConfig"
 Objects = Mapping[str, JsonObject]
 REPORTED = timedelta(seconds=10)
 """From what is done to a node by hand until the operator counts it."""

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from tests.scenarios.commits import Push
 from tests.scenarios.drawn import Script
+from tests.scenarios.drawn_windows import per_node, with_windows
 
 T = TypeVar("T")
-_LISTS = ("kills", "events", "troubles", "hands")
+_LISTS = ("kills", "orders", "events", "troubles", "hands")
 
 
 def shrunk(script: Script, breaks: Callable[[Script], bool]) -> Script:
@@ -28,6 +29,7 @@ def _smaller(script: Script) -> Iterator[Script]:
     """Scripts with one thing less, big things first."""
     yield from (_with(script, field, ()) for field in _LISTS if getattr(script, field))
     yield from _fewer_clusters(script)
+    yield from _fewer_windows(script)
     for pushes in _without_one(script.pushes[1:]):
         yield replace(script, pushes=(script.pushes[0], *pushes))
     for field in _LISTS:
@@ -63,8 +65,22 @@ def _fewer_clusters(script: Script) -> Iterator[Script]:
             hands=tuple(x for x in script.hands if x.cluster != name),
             troubles=tuple(x for x in script.troubles if x.cluster != name),
             events=tuple(x for x in script.events if x.cluster != name),
+            orders=tuple(x for x in script.orders if x.cluster != name),
             pushes=tuple(_without_folder(p, name) for p in script.pushes),
         )
+
+
+def _fewer_windows(script: Script) -> Iterator[Script]:
+    """Without all of them, without one, and without the clusters that one is for: it is for all then. In every commit."""
+    lists = [(), *_without_one(script.windows)] if script.windows else []
+    for number, window in enumerate(script.windows):
+        if window.clusters:
+            wider = replace(window, clusters=())
+            lists.append((*script.windows[:number], wider, *script.windows[number + 1 :]))
+    for windows in dict.fromkeys(lists):
+        each = per_node(script.seed)
+        pushes = tuple(replace(p, files=with_windows(p.files, windows, each)) for p in script.pushes)
+        yield replace(script, windows=windows, pushes=pushes)
 
 
 def _without_folder(push: Push, cluster: str) -> Push:

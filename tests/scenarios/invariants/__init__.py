@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.scenarios.invariants import failures, knowledge, orders, pools, waves, windows
+from tests.scenarios.invariants import failures, knowledge, orders, pools, waves, ways_back, windows
 from tests.scenarios.invariants.evidence import BrokenError, Evidence
 from tests.scenarios.simulation import Simulation
 
@@ -28,8 +28,13 @@ INVARIANTS: tuple[Callable[[Evidence], None], ...] = (
     orders.nothing_is_written_while_suspended,
     orders.nothing_is_written_after_an_abort_but_the_pause,
     orders.no_step_begins_where_a_cluster_is_held,
-    orders.a_rollback_touches_no_module,
-    orders.what_was_rolled_back_stays_out,
+    orders.an_abort_stops_what_rolls,
+    orders.what_is_done_leaves_no_pool_stopped,
+    ways_back.a_rollback_goes_to_what_passed,
+    ways_back.only_retries_what_a_human_lets_in_again,
+    ways_back.a_rollback_touches_no_module,
+    ways_back.what_was_rolled_back_stays_out,
+    ways_back.forgetting_takes_our_marks_off_and_nothing_else,
     waves.keeps_waves_and_budgets,
     waves.a_wave_soaks_before_the_next_one_starts,
     waves.manual_waves_are_approved,

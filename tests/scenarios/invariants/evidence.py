@@ -39,6 +39,8 @@ class Evidence:
             self.by_cluster[one.cluster].append(one)
         self.servers = {n: s.writes for n, s in world.fleet.servers.items()}
         self.verdicts = {name: self._at_reads(name) for name in self.orders}
+        self.unexcused = {name: list(self._unexcused(name)) for name in self.orders}
+        """The same, without a word on pools while a node of their cluster is excused."""
 
     def fail(self, what: str) -> None:
         raise BrokenError(what, self.s.story())
@@ -71,6 +73,10 @@ class Evidence:
                 {p: standing.unsettled(p, read.at, excused) for p in standing.of("machineconfigpools")}
             )
         return found
+
+    def _unexcused(self, cluster: str) -> Iterator[dict[str, str]]:
+        for read, verdicts in zip(self.s.reads[cluster], self.verdicts[cluster], strict=True):
+            yield dict.fromkeys(verdicts, "excused") if self._excused(cluster, read.at) else verdicts
 
     def _excused(self, cluster: str, at: datetime) -> frozenset[str]:
         return frozenset(
@@ -115,7 +121,14 @@ class Evidence:
         since = range(last.read + 2, self.s.known[one.look][cluster] + 1)
         if not all(self.sick(cluster, i, self.s.heads[one.look]) for i in since):
             return False
-        forgotten = any(last.look < loss.passes <= one.look for loss in self.s.losses)
+        if any(
+            x.cluster == cluster and last.write.time <= x.write.time <= one.write.time
+            for x in self.s.unmarked
+        ):
+            return False  # forgotten with its marks: nothing tells any more that it is ours
+        forgotten = any(
+            loss.concerns(cluster) and last.look < loss.passes <= one.look for loss in self.s.losses
+        )
         return not forgotten or self._outstanding(cluster, one)
 
     def _outstanding(self, cluster: str, one: OurWrite) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from gitops_mc.core.model import DesiredCluster
 from gitops_mc.core.rollout.memory import FailureCause
 from gitops_mc.core.rollout.moves import Done, Halted, Hold
 from gitops_mc.sandbox.nodes.machine import NodeEvent
+from tests.scenarios.desk import Said
 from tests.scenarios.drawn import Deed
+from tests.scenarios.drawn_orders import Order
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
 from tests.scenarios.recording import OurWrite
 from tests.scenarios.repository import MARKER
@@ -38,17 +40,30 @@ def bad_content_stays_where_it_failed(e: Evidence) -> None:
     for one in e.s.ours:
         if _brings_bad(one):
             began.setdefault(one.cluster, one)
-    failed = sorted(min(x.at for x in events) for name in began if (events := list(_degraded(e, name))))
-    if len(failed) <= tolerated:
-        return
-    has_failed = {name for name in began if any(True for _ in _degraded(e, name))}
+    failed = {name: min(x.at for x in events) for name in began if (events := list(_degraded(e, name)))}
     for name, one in began.items():
-        pardoned = max((p for p in e.s.pardons if p <= one.write.time), default=e.s.start)
-        counted = [at for at in failed if at > pardoned]
-        if len(counted) <= tolerated or name in has_failed:  # there, newer content is let in as a repair
+        counted = _counted(e, failed, tolerated, one.write.time)
+        if len(counted) <= tolerated or name in failed:  # there, newer content is let in as a repair
             continue
         if one.write.time > counted[tolerated] + GRACE:
             e.fail(f"5: {told(one)} begins in {name} what {tolerated + 1} cluster(s) have failed with before")
+
+
+def _counted(e: Evidence, failed: Mapping[str, datetime], tolerated: int, until: datetime) -> list[datetime]:
+    """Since when each of the clusters counts as failed that do so at a time. One that a human lets try once more fails anew.
+    A halt outlives what is said of one cluster: only its release ends it.
+    """
+    known: dict[str, datetime] = {}
+    happened: list[tuple[datetime, str, Said | None]] = [(at, name, None) for name, at in failed.items()]
+    happened += [(at, "", None) for at in e.s.pardons]
+    happened += [(said.at, said.cluster, said) for said in e.s.said]
+    for at, name, said in sorted((x for x in happened if x[0] <= until), key=lambda x: x[0]):
+        if said is None:
+            known = {**known, name: at} if name else {}
+        elif name in known and (len(known) <= tolerated or said.what is Order.RELEASE):
+            known = {n: x for n, x in known.items() if n != name}
+            known |= {name: at} if said.what in {Order.RETRY, Order.RELEASE} else {}
+    return sorted(known.values())
 
 
 def _brings_bad(one: OurWrite) -> bool:
@@ -77,9 +92,19 @@ def nothing_fails_without_a_cause(e: Evidence) -> None:
 def _must_have_a_cause(e: Evidence, name: str, number: int) -> None:
     at = e.s.times[number]
     since = max((one.write.time for one in e.by_cluster[name] if one.look < number), default=e.s.start)
-    if at - since >= STALL or _sick_pool(e, name, at):
+    if at - since - _stopped(e, name, since, number) >= STALL or _sick_pool(e, name, at):
         return
     e.fail(f"5: {name} is called failed at {at:%H:%M:%S}; no pool of it was degraded, and none stood still")
+
+
+def _stopped(e: Evidence, name: str, since: datetime, number: int) -> timedelta:
+    """How long orders kept it from going on, from a time until a pass: then its clocks stand still."""
+    passed = timedelta(0)
+    for i in range(number):
+        acts = e.s.acts[i]
+        if e.s.times[i] >= since and (acts.suspended or acts.abort(name) is not None):
+            passed += e.s.times[i + 1] - e.s.times[i]
+    return passed
 
 
 def _sick_pool(e: Evidence, name: str, at: datetime) -> bool:
@@ -114,10 +139,15 @@ def a_repair_gets_in(e: Evidence) -> None:
     look, head = e.s.looks[-1], e.s.heads[-1]
     views = {view.cluster: view for view in look.decision.clusters}
     touched = {a.cluster for a in e.s.script.hands if a.deed in {Deed.EDIT, Deed.LABEL, Deed.UNLABEL}}
+    acts = e.s.acts[-1]
+    if acts.suspended:
+        return
     for desired in head.clusters:
         memory = look.memory.cluster(desired.name)
         failed = None if memory.failure is None else e.desired(desired.name, memory.failure.content)
         if failed is None or memory.failure is None or memory.failure.cause is not FailureCause.CONFIG:
+            continue
+        if acts.abort(desired.name) is not None or desired.name in acts.held:
             continue
         if desired.blocked or desired.name in touched or memory.skipped == desired.content:
             continue

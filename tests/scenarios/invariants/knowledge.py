@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from gitops_mc.core.model import FLEET_LABEL, MODULE_LABEL, labels_of
 from tests.scenarios.deeds import EMERGENCY
+from tests.scenarios.desk import Loss
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
 from tests.scenarios.recording import OurWrite
-from tests.scenarios.simulation import Loss
 
 PROTECTED = {"master", "worker"}
 
@@ -111,7 +111,9 @@ def without_memory_nothing_that_stands_is_changed(e: Evidence) -> None:
     for loss in e.s.losses:
         approved = min((at for at, _ in e.s.approvals[loss.approvals :]), default=None)
         for one in e.s.ours:
-            if one.look < loss.passes or (approved is not None and one.write.time >= approved):
+            if not loss.concerns(one.cluster) or one.look < loss.passes:
+                continue
+            if approved is not None and one.write.time >= approved:
                 continue
             if _changes(one) and not _known_again(e, one, loss):
                 lost = f"{loss.at:%H:%M:%S}"

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from datetime import datetime
+
 from gitops_mc.core.model import JsonObject, annotations_of
+from gitops_mc.core.rollout.moves import Done
+from gitops_mc.sandbox.apiserver import AcceptedWrite
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
 from tests.scenarios.recording import OurWrite
-from tests.scenarios.repository import MARKER
-from tests.scenarios.witness import BRACKET
+from tests.scenarios.witness import BRACKET, DESIRED
 
 ABORT = "gitops-mc.io/aborted"
+LOOKS_TO_STOP = 3
+"""Of looks at an aborted cluster, the first that finds its pools paused."""
 
 
 def nothing_is_written_while_suspended(e: Evidence) -> None:
     """Not even to close a bracket; a call that was on its way comes in all the same."""
-    for one in _decided(e):
+    for one in decided(e):
         if e.s.acts[one.look].suspended and not pauses_for_an_abort(one):
             e.fail(f"1: {told(one)} while the rollout is suspended")
 
 
 def nothing_is_written_after_an_abort_but_the_pause(e: Evidence) -> None:
     """And that only of pools that were not paused, and are not marked by a step of ours."""
-    for one in _decided(e):
-        if e.s.acts[one.look].abort(one.cluster) is None:
+    for one in decided(e):
+        abort = e.s.acts[one.look].abort(one.cluster)
+        if abort is None:
             continue
-        if not pauses_for_an_abort(one):
+        if abort.let_finish or not pauses_for_an_abort(one):
             e.fail(f"1: {told(one)} after {one.cluster} was aborted")
         before = one.write.before or {}
         if before["spec"].get("paused") or BRACKET in annotations_of(before):
@@ -32,7 +39,7 @@ def nothing_is_written_after_an_abort_but_the_pause(e: Evidence) -> None:
 
 def no_step_begins_where_a_cluster_is_held(e: Evidence) -> None:
     """What begins one: no memory of it at the pass before, or another one's."""
-    for one in _decided(e):
+    for one in decided(e):
         if one.cluster not in e.s.acts[one.look].held or one.look == 0 or touches_an_abort(one):
             continue
         now, before = e.memory(one).step, e.s.looks[one.look - 1].memory.cluster(one.cluster).step
@@ -40,38 +47,46 @@ def no_step_begins_where_a_cluster_is_held(e: Evidence) -> None:
             e.fail(f"1: {told(one)} begins {now.step} although {one.cluster} is held")
 
 
-def a_rollback_touches_no_module(e: Evidence) -> None:
-    """What the failed content wrote of modules stays."""
-    for one in _decided(e):
-        if kind_of(one) == "moduleinfoes" and e.memory(one).rolled_back:
-            e.fail(f"5: {told(one)} in a rollback")
-
-
-def what_was_rolled_back_stays_out(e: Evidence) -> None:
-    """While a content is held after a rollback, it is not what the cluster is started with."""
-    for number, look in enumerate(e.s.looks):
-        for name in e.orders:
-            memory = look.memory.cluster(name)
-            if memory.rollback is None or not memory.rolled_back:
+def an_abort_stops_what_rolls(e: Evidence) -> None:
+    """From the third look on no node of a cluster that we roll is sent anywhere, where nobody else sets nodes in motion."""
+    if e.s.script.hands or e.s.script.troubles:
+        return
+    for name in e.orders:
+        looks = 0
+        for number, look in enumerate(e.s.looks[:-1]):
+            acts, memory = e.s.acts[number], look.memory.cluster(name)
+            abort = None if acts.suspended else acts.abort(name)
+            stops = abort is not None and not abort.let_finish and memory.begun and not memory.out
+            looks = looks + 1 if stops else 0
+            if looks < LOOKS_TO_STOP:
                 continue
-            before = e.s.looks[number - 1].memory.cluster(name) if number else memory
-            if (
-                before.rolled_back
-                and before.rollback == memory.rollback
-                and memory.started != memory.rollback.to
-            ):
-                e.fail(f"5: {name} is given what it was rolled back from")
-    _bad_is_not_written_again(e)
+            for node in _sent(e, name, e.s.times[number], e.s.times[number + 1]):
+                e.fail(f"1: node {node.name} of {name} is sent on at {node.time:%H:%M:%S}, and it is aborted")
 
 
-def _bad_is_not_written_again(e: Evidence) -> None:
-    for one in _decided(e):
-        memory = e.memory(one)
-        bad = MARKER in str((one.write.after or {}).get("spec"))
-        if memory.rolled_back and kind_of(one) == "machineconfigs" and bad:
-            was = MARKER in str((one.write.before or {}).get("spec"))
-            if not was:
-                e.fail(f"5: {told(one)} brings back what was rolled back")
+def _sent(e: Evidence, name: str, begin: datetime, end: datetime) -> Iterator[AcceptedWrite]:
+    """Writes that give a node another config to go to."""
+    for write in e.servers[name]:
+        if write.resource.startswith("nodes") and begin <= write.time < end and write.before and write.after:
+            before, after = (annotations_of(x).get(DESIRED) for x in (write.before, write.after))
+            if before != after:
+                yield write
+
+
+def what_is_done_leaves_no_pool_stopped(e: Evidence) -> None:
+    """Where all is done, no pool carries the mark of a step or an abort of ours, but where the work was forgotten."""
+    if not isinstance(e.s.outlook, Done) or not e.s.looks:
+        return
+    for name in e.orders:
+        memory = e.s.looks[-1].memory.cluster(name)
+        lost = any(loss.concerns(name) for loss in e.s.losses)
+        if lost or not memory.out or e.s.acts[-1].abort(name) is not None or e.s.acts[-1].suspended:
+            continue
+        standing = e.standing(name)
+        standing.forward(len(e.servers[name]))
+        for pool, body in standing.of("machineconfigpools").items():
+            if {ABORT, BRACKET} & annotations_of(body).keys():
+                e.fail(f"7: all is done, and pool {pool} of {name} is still stopped by us")
 
 
 def pauses_for_an_abort(one: OurWrite) -> bool:
@@ -96,6 +111,6 @@ def _paused(pool: JsonObject | None) -> bool:
     return bool(((pool or {}).get("spec") or {}).get("paused"))
 
 
-def _decided(e: Evidence) -> list[OurWrite]:
+def decided(e: Evidence) -> list[OurWrite]:
     """Writes of the pass that they are noted under; one that a dead process sent may have been decided before."""
     return [one for one in e.s.ours if not one.stray]

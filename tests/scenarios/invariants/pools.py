@@ -9,9 +9,7 @@ from gitops_mc.core.model import Kind, annotations_of
 from tests.scenarios.invariants.evidence import SETTLE, Evidence, kind_of, told
 from tests.scenarios.invariants.orders import touches_an_abort
 from tests.scenarios.recording import OurWrite
-from tests.scenarios.witness import Standing
-
-DESIRED = "machineconfiguration.alauda.io/desiredConfig"
+from tests.scenarios.witness import DESIRED, Standing
 
 
 def touches_only_settled_pools(e: Evidence) -> None:
@@ -22,11 +20,11 @@ def touches_only_settled_pools(e: Evidence) -> None:
 
 def _touches_only_settled_pools(e: Evidence, cluster: str) -> None:
     standing = e.standing(cluster)
-    streak: dict[str, OurWrite] = {}
+    streak: dict[str, list[OurWrite]] = {}
     seen = 0
     before: OurWrite | None = None
     for one in e.by_cluster[cluster]:
-        for verdicts in e.verdicts[cluster][seen : one.read + 1]:
+        for verdicts in e.unexcused[cluster][seen : one.read + 1]:
             for pool in [p for p in streak if not verdicts.get(p, "gone")]:
                 del streak[pool]
         seen = max(seen, one.read + 1)
@@ -36,20 +34,22 @@ def _touches_only_settled_pools(e: Evidence, cluster: str) -> None:
             begun = standing.marked(pool) or same_move or touches_an_abort(one)
             if not begun:
                 _must_be_settled(e, one, pool, streak)
-            streak.setdefault(pool, one)
+            streak.setdefault(pool, []).append(one)
         if kind_of(one) == "machineconfigpools" and one.write.before is None:
-            streak.setdefault(one.write.name, one)  # nodes move into a pool of ours as soon as it is made
+            streak.setdefault(one.write.name, []).append(
+                one
+            )  # nodes move into a pool of ours as soon as it is made
         before = one
 
 
-def _must_be_settled(e: Evidence, one: OurWrite, pool: str, streak: dict[str, OurWrite]) -> None:
+def _must_be_settled(e: Evidence, one: OurWrite, pool: str, streak: dict[str, list[OurWrite]]) -> None:
     reads, verdicts = e.s.reads[one.cluster], e.verdicts[one.cluster]
     decided = reads[one.read].at
     if pool in streak:
-        other = streak[pool]
-        if e.memory(one).started != e.memory(other).started:
-            return  # fix-forward
-        if e.memory(one).repairing or e.memory(other).repairing:
+        others = streak[pool]
+        if any(e.memory(one).started != e.memory(other).started for other in others):
+            return  # fix-forward, though what it brings was there once before
+        if e.memory(one).repairing or e.memory(others[0]).repairing:
             return
     elif e.memory(one).repairing:
         return

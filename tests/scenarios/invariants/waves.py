@@ -120,6 +120,7 @@ def disrupts_within_the_bound(e: Evidence) -> None:
     """Clusters with a node down on its way from one config to another, where nobody else set it in motion."""
     others = {a.cluster for a in e.s.script.hands if a.deed.value in {"label", "unlabel", "edit"}}
     others |= {x.cluster for x in e.s.script.events if x.what is Aside.SKIP}
+    others |= {x.cluster for x in e.s.unmarked}  # nothing tells any more that what rolls there is ours
     bound = max(_bound(head) for head in e.s.heads)
     points = []
     for name in e.orders:
@@ -145,7 +146,7 @@ def disrupts_within_the_bound(e: Evidence) -> None:
 def _bound(head: Fleet) -> int:
     ordered, _ = lines(head.policy, head.clusters)
     total, rollout = len(head.clusters), head.policy.rollout
-    at_once = max(line.wave.max_concurrent.at_least_one(len(line.members)) for line in ordered)
+    at_once = max((x.wave.max_concurrent.at_least_one(len(x.members)) for x in ordered), default=0)
     return at_once + rollout.max_failures.of(total) + rollout.max_unreachable.of(total)
 
 

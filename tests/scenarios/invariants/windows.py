@@ -8,6 +8,7 @@ from gitops_mc.core.model import annotations_of
 from gitops_mc.sandbox.nodes.machine import What
 from tests.scenarios.drawn_windows import allowed, per_node, room
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
+from tests.scenarios.invariants.orders import touches_an_abort
 from tests.scenarios.recording import OurWrite
 from tests.scenarios.witness import BRACKET, Standing
 
@@ -40,7 +41,7 @@ def _begun(e: Evidence, cluster: str) -> list[OurWrite]:
         standing.forward(one.write.seq - 1 if one.server == cluster else e.s.reads[cluster][one.read].seq)
         same_move = before is not None and (before.look, before.read) == (one.look, one.read)
         before = one
-        if not (one.stray or same_move or _open(standing) or _closes(one)):
+        if not (one.stray or same_move or _open(standing) or _closes(one) or touches_an_abort(one)):
             found.append(one)
     return found
 
