@@ -498,9 +498,12 @@ class ControllerSimulation(Simulation):
         self.told.append((self.world.clock.now(), what))
 
     def story(self) -> str:
+        return "\n".join([super().story(), *self.own_story()])
+
+    def own_story(self) -> list[str]:
+        """What happened to the controller, line by line."""
         own = [f"{(at - self.start).total_seconds():8.0f} {what}" for at, what in self.told]
-        plot = [f"{self.plot.freezes} {self.plot.cuts} {self.plot.dumb}"]
-        return "\n".join([super().story(), *plot, *own])
+        return [f"{self.plot.freezes} {self.plot.cuts} {self.plot.dumb}", *own]
 
 
 def steady(memory: ClusterMemory) -> ClusterMemory:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import nullcontext
 
 import click
 
 from tests.scenarios.controller_simulation import simulate as simulate_controller
-from tests.scenarios.controller_simulation_drawn import draw_plot
+from tests.scenarios.controller_simulation_drawn import Plot, draw_plot
 from tests.scenarios.drawn import Script, draw_script
 from tests.scenarios.simulation import Simulation
 from tests.simulation import bulk
-from tests.simulation.controller import play_controller_seed
+from tests.simulation.controller import play_controller_seed, play_plot
 from tests.simulation.mutants import FOUND, MISSED, MUTANTS
 from tests.simulation.mutants.controller import CONTROLLER_MUTANTS
 from tests.simulation.one import play, play_seed
-from tests.simulation.shrinking import shrunk
+from tests.simulation.shrinking import shrunk, shrunk_plot
 from tests.simulation.trace import trace
 
 PATIENCE = 400
@@ -47,7 +48,7 @@ def many(seeds: int, first: int, jobs: int, minutes: float, controller: bool) ->
     for outcome in tally.broken:
         click.echo(f"seed {outcome.seed}: {outcome.told}")
         if controller:
-            click.echo(f"    python -m tests.simulation controlled {outcome.seed}")
+            click.echo(f"    python -m tests.simulation controlled {outcome.seed}; ... --shrink")
         else:
             click.echo(f"    python -m tests.simulation one {outcome.seed}; ... one {outcome.seed} --shrink")
     sys.exit(1 if tally.broken else 0)
@@ -81,15 +82,29 @@ def one(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FBT001 - 
 
 @simulate.command()
 @click.argument("seed", type=int)
+@click.option(
+    "--shrink", is_flag=True, help="Take away what can be taken away while the same invariant breaks."
+)
 @click.option("--mutant", type=click.Choice(sorted(CONTROLLER_MUTANTS)), help="With this deliberate fault.")
-def controlled(seed: int, mutant: str | None) -> None:
+def controlled(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FBT001 - click hands a flag over as a bool
     """Play one seed with two processes of the controller and print everything that happened."""
     with nullcontext() if mutant is None else CONTROLLER_MUTANTS[mutant].on():
-        outcome = play_controller_seed(seed)
-        for line in outcome.story.splitlines() or trace(simulate_controller(draw_plot(seed)).play()):
+        plot = draw_plot(seed)
+        outcome = play_plot(plot)
+        if shrink and outcome.broken:
+            wanted = outcome.broken
+            plot = shrunk_plot(plot, lambda smaller: play_plot(smaller).broken == wanted)
+            outcome = play_plot(plot)
+        for line in _told(plot) if outcome.broken != "crash" else outcome.story.splitlines():
             click.echo(line)
     click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
     sys.exit(1 if outcome.broken else 0)
+
+
+def _told(plot: Plot) -> Iterator[str]:
+    simulation = simulate_controller(plot)
+    yield from trace(simulation.play())
+    yield from simulation.own_story()
 
 
 def _smallest(script: Script, wanted: str) -> Script:

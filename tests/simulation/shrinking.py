@@ -7,10 +7,12 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from tests.scenarios.commits import Push
+from tests.scenarios.controller_simulation_drawn import Plot
 from tests.scenarios.drawn import Script
 from tests.scenarios.drawn_windows import per_node, with_windows
 
 T = TypeVar("T")
+_OF_PLOTS = ("freezes", "cuts", "dumb", "asks")
 _LISTS = ("kills", "orders", "events", "troubles", "hands")
 
 
@@ -18,11 +20,35 @@ def shrunk(script: Script, breaks: Callable[[Script], bool]) -> Script:
     """The smallest script on the way down: no single thing more can be taken away. `breaks` says whether a script still
     breaks what the first one broke; the same script always gives the same answer.
     """
+    return _descended(script, _smaller, breaks)
+
+
+def shrunk_plot(plot: Plot, breaks: Callable[[Plot], bool]) -> Plot:
+    """The same for two processes of the controller."""
+    return _descended(plot, _smaller_plots, breaks)
+
+
+def _descended(whole: T, smaller: Callable[[T], Iterator[T]], breaks: Callable[[T], bool]) -> T:
     while True:
-        smaller = next((s for s in _smaller(script) if breaks(s)), None)
-        if smaller is None:
-            return script
-        script = smaller
+        less = next((s for s in smaller(whole) if breaks(s)), None)
+        if less is None:
+            return whole
+        whole = less
+
+
+def _smaller_plots(plot: Plot) -> Iterator[Plot]:
+    """What happens to the controller goes first, all of a kind and then one by one, between that what happens to its fleet."""
+    yield from (_with_plot(plot, field, ()) for field in _OF_PLOTS if getattr(plot, field))
+    for script in _smaller(plot.script):
+        names = {c.name for c in script.spec.clusters}
+        yield replace(plot, script=script, asks=tuple(a for a in plot.asks if a.cluster in {"", *names}))
+    for field in _OF_PLOTS:
+        yield from (_with_plot(plot, field, rest) for rest in _without_one(getattr(plot, field)))
+
+
+def _with_plot(plot: Plot, field: str, items: tuple[Any, ...]) -> Plot:
+    changes: dict[str, Any] = {field: items}
+    return replace(plot, **changes)
 
 
 def _smaller(script: Script) -> Iterator[Script]:
