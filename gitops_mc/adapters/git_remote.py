@@ -65,6 +65,7 @@ class RemoteSource:
         self._limits = limits
         self._store = GitStore(cache)
         self._polling = threading.Lock()
+        self._left = False
         self._doubtful = True
         """Whether what is kept has to be looked through before it is built upon: after a start, and after a failure."""
         self._proven: tuple[str, str, str] = ("", "", "")
@@ -102,21 +103,33 @@ class RemoteSource:
         for commit in wanted:
             if not COMMIT_ID.fullmatch(commit):
                 raise SourceError(f"{commit!r} is no whole id of a commit", hint="give 40 hexadecimal digits")
-        with self._polling:
-            access = self._given()
-            self._hold()
-            try:
-                return self._poll_with(access, wanted)
-            except OSError as error:
-                raise SourceError(
-                    f"{self._address.url}: this machine fails: {error.strerror}",
-                    hint="is there room on the disk and in memory, and may files be written?",
-                ) from error
+        try:
+            with self._polling:
+                access = self._given()
+                self._hold()
+                try:
+                    return self._poll_with(access, wanted)
+                except OSError as error:
+                    raise SourceError(
+                        f"{self._address.url}: this machine fails: {error.strerror}",
+                        hint="is there room on the disk and in memory, and may files be written?",
+                    ) from error
+        finally:
+            if self._left:
+                self._let_go()
 
-    def close(self) -> None:
-        """Let another process use the cache."""
-        with self._polling:
-            self._store.release()
+    def leave(self) -> None:
+        """As the port promises: another one may use the cache then."""
+        self._left = True
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Whoever is the last to be here lets the cache go: the one that leaves, or the poll that runs meanwhile."""
+        if self._polling.acquire(blocking=False):
+            try:
+                self._store.leave()
+            finally:
+                self._polling.release()
 
     def doubt(self) -> None:
         """Something has gone wrong, and it may be the cache: the next poll looks through all of it."""

@@ -51,6 +51,7 @@ class GitStore:
 
     folder: Path
     _lock: int | None = field(default=None, repr=False)
+    _left: bool = False
     _holding: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     @property
@@ -64,6 +65,8 @@ class GitStore:
         were accepted from another one are no longer good. Raises SourceError.
         """
         with self._holding:
+            if self._left:
+                raise SourceError(f"the cache {self.folder} is used for another source now")
             if self._lock is None:
                 self._take(source)
 
@@ -78,17 +81,22 @@ class GitStore:
             sweep(self.folder)
             self._follow(source)
         except SourceError:
-            self.release()
+            self._release()
             raise
         except OSError as error:
-            self.release()
+            self._release()
             raise SourceError(
                 f"the cache {self.folder} cannot be used: {error.strerror}",
                 hint="it is a folder that this process may write to, with room for the repository",
             ) from error
 
-    def release(self) -> None:
-        """Let another process use the folder."""
+    def leave(self) -> None:
+        """Let somebody else use the folder, and never take it again."""
+        with self._holding:
+            self._left = True
+            self._release()
+
+    def _release(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None

@@ -163,6 +163,12 @@ class PolledSource(Source, Protocol):
         """
         ...
 
+    def leave(self) -> None:
+        """It is followed no more: whatever it holds (a folder, a lock) is let go, at once or when the poll that runs is over.
+        Returns at once. Polls and trees that are asked for later raise SourceError.
+        """
+        ...
+
 
 class MemoryStore(Protocol):
     """Where the rollout's memory is kept. One writer at a time: a second one is refused when it opens the store."""

@@ -113,5 +113,5 @@ class VirtualWorkers:
         return frozenset(self._jobs)
 
     def close(self, *, within: float = 0.0) -> frozenset[str]:  # noqa: ARG002 - the port's signature
-        """Every job has run by now; those whose end nobody has waited for are left behind."""
-        return frozenset(self._jobs)
+        """Nothing is waited for: every job has done its work by now, though the end of some is still to come."""
+        return frozenset(key for key, job in self._jobs.items() if job.end > self._clock.now())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -412,7 +413,7 @@ def test_another_reference_or_address_does_not_inherit_what_was_good_for_the_one
     fleet.git("branch", "other")
     first = source(server, tmp_path / "cache", ref="main")
     polled(first)
-    first.close()
+    first.leave()
     second = source(server, tmp_path / "cache", ref="other")
     assert second.standing() is None
     with pytest.raises(SourceError, match="no commit has been fetched"):
@@ -425,8 +426,37 @@ def test_two_sources_never_share_a_cache(fleet: Origin, server: GitServer, tmp_p
     first = source(server, tmp_path / "cache")
     polled(first)
     assert "in use" in refused(source(server, tmp_path / "cache")).message
-    first.close()
+    first.leave()
     polled(source(server, tmp_path / "cache"))
+
+
+def test_who_leaves_while_a_poll_runs_lets_the_cache_go_when_that_is_over_and_takes_it_never_again(
+    fleet: Origin, server: GitServer, tmp_path: Path
+) -> None:
+    fleet.commit("1")
+    asked, go_on = threading.Event(), threading.Event()
+
+    def access() -> Access:
+        asked.set()
+        assert go_on.wait(30)
+        return Access(ca=CA)
+
+    first = RemoteSource(server.url, tmp_path / "cache", access, limits=Limits(seconds=60))
+    go_on.set()
+    polled(first)
+    go_on.clear()
+    asked.clear()
+    poll = threading.Thread(target=polled, args=(first,))
+    poll.start()
+    assert asked.wait(30)
+    first.leave()
+    assert "in use" in refused(source(server, tmp_path / "cache")).message
+    go_on.set()
+    poll.join(30)
+    polled(source(server, tmp_path / "cache"))
+    for ask in (first.poll, first.tree, first.standing):
+        with pytest.raises(SourceError, match="used for another source"):
+            ask()
 
 
 def test_a_new_process_reads_what_the_last_one_fetched_without_the_server(
@@ -435,7 +465,7 @@ def test_a_new_process_reads_what_the_last_one_fetched_without_the_server(
     head = fleet.commit("1")
     first = source(server, tmp_path / "cache")
     polled(first)
-    first.close()
+    first.leave()
     asked = len(server.asked)
     second = source(server, tmp_path / "cache", Access(ca=CA))
     assert second.standing() == head

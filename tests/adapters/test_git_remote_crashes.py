@@ -86,7 +86,7 @@ def test_a_process_killed_amid_a_fetch_takes_its_programs_along_and_the_next_one
     first = fleet.head()
     early = source(server, cache)
     polled(early)
-    early.close()
+    early.leave()
     with Path("/dev/urandom").open("rb") as random:
         head = fleet.commit(random.read(300_000).hex(), name="big")
     reached, over = threading.Event(), threading.Event()
@@ -190,7 +190,7 @@ def test_a_damaged_cache_is_put_right_by_the_next_process(
     fleet.commit("2")
     first = beside(fleet, cache)
     polled(first)
-    first.close()
+    first.leave()
     damage(cache)
     second = beside(fleet, cache)
     for _ in range(2):
@@ -246,7 +246,7 @@ def test_a_damaged_cache_is_kept_while_the_server_is_down(fleet: Origin, tmp_pat
     polled(first)
     (only(cache) / "refs" / "gitops-mc" / "wanted").mkdir(exist_ok=True)
     (only(cache) / "refs" / "gitops-mc" / "wanted" / ("1" * 40)).write_text("1" * 40 + "\n")
-    first.close()
+    first.leave()
     (fleet.root / "fleet.git").rename(tmp_path / "away")
     second = beside(fleet, cache)
     with pytest.raises(SourceError):
@@ -261,7 +261,7 @@ def test_leftovers_of_killed_programs_are_removed(fleet: Origin, tmp_path: Path)
     cache = tmp_path / "cache"
     first = beside(fleet, cache)
     polled(first)
-    first.close()
+    first.leave()
     repository = only(cache)
     left = [
         repository / name
@@ -330,7 +330,7 @@ def test_a_disk_that_is_full_is_told_and_what_was_read_stays(fleet: Origin, tmp_
         fleet.git("reset", "-q", "--soft", "HEAD~1")
         head = fleet.commit("4")
         assert polled(followed).commit == head
-        followed.close()
+        followed.leave()
     finally:
         subprocess.run(["umount", "--lazy", str(cache)], check=True)
 

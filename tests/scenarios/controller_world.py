@@ -26,7 +26,7 @@ from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN
 from gitops_mc.sandbox.virtual import VirtualWorkers
-from tests.scenarios.pushed import Server
+from tests.scenarios.pushed import Place, Server
 from tests.scenarios.rollout_world import FLEET as FLEET_FILE
 from tests.scenarios.rollout_world import RolloutWorld
 from tests.scenarios.shifted_clock import MachineClock
@@ -103,11 +103,14 @@ class WorldMeans:
     world: ControllerWorld
     transport: Transport
     identity: str = HERE
+    places: dict[str, Place] = field(default_factory=dict)
+    """Where this process keeps what it fetches, as the real one does: by address and ref."""
 
     def poller(self, spec: FleetSpec) -> Poller:
         self.tend(spec)
         workers = VirtualWorkers(self.world.rollout.clock)
-        source = self.world.elsewhere.get(spec.source.url, self.world.git).clone()
+        place = self.places.setdefault(f"{spec.source.url} {spec.source.ref}", Place())
+        source = self.world.elsewhere.get(spec.source.url, self.world.git).clone(place)
         return Poller(source, spec.source.interval, self.world.machine, workers, random.Random(0).random)
 
     def tend(self, spec: FleetSpec) -> None:

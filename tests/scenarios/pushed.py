@@ -40,9 +40,16 @@ class Server:
     folder: set[str] = field(default_factory=set)
     """Commits in the folder that processes find when they begin."""
 
-    def clone(self) -> Clone:
-        """What a process has."""
-        return Clone(self, kept=set(self.folder))
+    def clone(self, place: Place | None = None) -> Clone:
+        """What a process has, in a place of its own where none is given."""
+        return Clone(self, kept=set(self.folder), place=place or Place())
+
+
+@dataclass
+class Place:
+    """A folder that one source uses at a time."""
+
+    used_by: Clone | None = None
 
 
 @dataclass
@@ -55,8 +62,18 @@ class Clone:
     kept: set[str] = field(default_factory=set)
     """Commits in the folder that the process before has left."""
     polls: int = 0
+    place: Place = field(default_factory=Place)
+    left: bool = False
+
+    def leave(self) -> None:
+        self.left = True
+        if self.place.used_by is self:
+            self.place.used_by = None
 
     def poll(self, wanted: frozenset[Commit] = frozenset()) -> Polled | NotAccepted:
+        if self.left or self.place.used_by not in (None, self):
+            raise SourceError("the cache is in use by another process")
+        self.place.used_by = self
         server = self.server
         server.before()
         self.polls += 1

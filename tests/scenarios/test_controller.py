@@ -320,6 +320,21 @@ def test_a_process_that_begins_while_git_is_down_follows_what_was_followed_and_n
     assert all(wrote(world, name, "three") for name in NAMES)
 
 
+@pytest.mark.parametrize("slow", [0, 45], ids=["at rest", "while it is being asked"])
+def test_a_source_that_is_edited_is_followed_on_without_a_restart(slow: int) -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    world.git.before = lambda: world.rollout.clock.wait_for(slow)
+    asking = replica.controller.loops["prod"]
+    if slow:
+        world.run(replica, until=lambda _: asking.poller is not None and asking.poller.asking)
+    world.edit("", {"source": {"interval": "20s"}})
+    world.run(replica, hours=0.1)
+    commit = world.push(three(GOOD))
+    world.run(replica, until=lambda w: done(w) and w.fleet()["status"]["source"]["commit"] == commit)
+    assert "problem" not in world.fleet()["status"]["source"]
+
+
 def test_a_fleet_file_with_problems_is_not_followed_not_even_by_a_process_that_begins_with_it() -> None:
     world = pushed()
     replica = world.run(until=lambda w: bool(w.rollout.writes("edge-1")))

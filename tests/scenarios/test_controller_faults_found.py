@@ -148,6 +148,9 @@ class Slow:
     def tree(self, revision: str | None = None) -> object:
         return self.inner.tree(revision)
 
+    def leave(self) -> None:
+        self.inner.leave()
+
 
 def test_a_push_that_comes_while_the_repository_is_read_is_not_missed() -> None:
     server, clock = Server(), VirtualClock()

@@ -39,6 +39,8 @@ class Equipment:
     _clusters: Clusters | None = None
     """What the executor was made from."""
     _tended: datetime | None = None
+    _former: Poller | None = None
+    """The one before, as long as it still asks its server: both may be about the same repository."""
 
     def prepare(self, spec: FleetSpec, followed: Commit) -> Summary | None:
         """Make what is missing, or is made from another spec; or why that is not possible: a Secret that is not there, an address
@@ -62,7 +64,8 @@ class Equipment:
         made.before = followed or NO_COMMIT
         if kept is not None:  # until the new source has been read, what was followed stays
             made.desired, made.pulled = kept.desired, kept.pulled
-            kept.workers.close()
+            kept.close()
+            self._former = kept
         self.poller, self._source = made, spec.source
         self.past = Past(past_contents(made.source))
 
@@ -77,6 +80,12 @@ class Equipment:
             kept.workers.close(within=_LAST_CALLS)
         self.executor, self._clusters = made, spec.clusters
 
+    def following(self) -> Poller | None:
+        """The poller, once the one before it has ended."""
+        if self._former is not None and self._former.close():
+            self._former = None
+        return self.poller if self._former is None else None
+
     def wake(self) -> None:
         """Ask the repository soon."""
         if self.poller is not None:
@@ -85,7 +94,7 @@ class Equipment:
     def close(self, *, within: float) -> None:
         """Its threads are wanted no more; calls that are under way get so many seconds to end in."""
         if self.poller is not None:
-            self.poller.workers.close()
+            self.poller.close()
         if self.executor is not None:
             self.executor.workers.close(within=within)
         self.means.close()

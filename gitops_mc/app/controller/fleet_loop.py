@@ -145,7 +145,8 @@ class FleetLoop:
     def _polled(self, memory: FleetMemory) -> DesiredState | None:
         """What Git said last, of what may be followed; None: nothing yet."""
         assert self.poller is not None
-        self.poller.look(commits_in_use(memory))
+        if (poller := self._equipment.following()) is not None:
+            poller.look(commits_in_use(memory))
         if self.poller.answers != self._answers:
             self._answers = self.poller.answers
             self.watcher.polled(self.title, self.poller)

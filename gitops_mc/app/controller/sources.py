@@ -73,6 +73,13 @@ class Poller:
         """Whether the server has been asked, and what it says has not been looked at."""
         return _JOB in self.workers.running()
 
+    def close(self) -> bool:
+        """Follow it no more. Whether that is over: a job that asks the server ends when it ends, and is heard no more; until
+        then nobody else can follow the same source. May be called again.
+        """
+        self.source.leave()
+        return not self.workers.close()
+
     def wake(self) -> None:
         """Ask soon, whatever the interval says. What is being read now may be older than what woke us: it is asked again."""
         self._woken = True

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
-from gitops_mc.app.controller import fleet_loop, keeping, objects, orders
+from gitops_mc.app.controller import fleet_loop, keeping, objects, orders, recalling
 from gitops_mc.app.controller.asking import Asking
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.keeping import Keeping
@@ -74,7 +74,7 @@ def unreadable_is_empty(stack: ExitStack) -> None:
             return ClusterMemory()
         return found
 
-    strict = put(stack, fleet_loop, "cluster_memory", lenient)
+    strict = put(stack, recalling, "cluster_memory", lenient)
 
 
 @mutant("what is held is lost with the status", into=CONTROLLER_MUTANTS)
@@ -83,7 +83,7 @@ def holds_in_status_alone(stack: ExitStack) -> None:
         found: ClusterMemory = read({} if not status.get("memory") else spec, status)
         return found
 
-    read = put(stack, fleet_loop, "cluster_memory", forgetful)
+    read = put(stack, recalling, "cluster_memory", forgetful)
 
 
 # ------------------------------------------------------------------------------------------------ who may act
@@ -187,8 +187,8 @@ def unsigned_followed(stack: ExitStack) -> None:
 
 @mutant("what people edit in spec is overlooked", into=CONTROLLER_MUTANTS)
 def spec_overlooked(stack: ExitStack) -> None:
-    put(stack, fleet_loop, "with_cluster_spec", lambda memory, _spec, _base: memory)
-    put(stack, fleet_loop, "with_fleet_spec", lambda memory, _spec, _base: memory)
+    put(stack, recalling, "with_cluster_spec", lambda memory, _spec, _base: memory)
+    put(stack, recalling, "with_fleet_spec", lambda memory, _spec, _base: memory)
 
 
 @mutant("a request stays where it is and is carried out with every pass", into=CONTROLLER_MUTANTS)
