@@ -15,7 +15,7 @@ from tests.scenarios.drawn import Kill, Script, draw_script
 from tests.scenarios.simulation import Simulation
 from tests.simulation.one import play_seed
 
-QUICK_SEEDS = 100
+QUICK_SEEDS = 60
 BATCH = 20
 
 
