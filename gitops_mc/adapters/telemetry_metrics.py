@@ -23,7 +23,7 @@ from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import Credential, FleetMode, Lease
 from gitops_mc.core.model import GLOBAL_CLUSTER, Open
 from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused
-from gitops_mc.core.rollout.fleet import fleet_fault
+from gitops_mc.core.rollout.fault import fleet_fault
 from gitops_mc.core.rollout.inputs import Observed
 from gitops_mc.core.rollout.moves import ClusterView, Standing, WaveState
 

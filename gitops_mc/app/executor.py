@@ -25,7 +25,7 @@ from gitops_mc.app.observe import (
 )
 from gitops_mc.app.ports import Clock, MemoryStore, Workers
 from gitops_mc.app.troubles import Troubles
-from gitops_mc.core.live import Dark, LiveCluster, unread
+from gitops_mc.core.live import Barred, Dark, LiveCluster, unread
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
     Commit,
@@ -72,8 +72,8 @@ class Executor:
     pace: Pace = field(default_factory=Pace)
     past: Callable[[str, Commit, Content], DesiredCluster | None] = lambda _cluster, _commit, _content: None
     """An earlier content of a cluster, fetched by the commit it was seen at; None when it cannot be had any more."""
-    shut: Mapping[str, str] = field(default_factory=dict)
-    """Clusters that count as not answering, whatever they answer, with why: nothing is decided or written for them."""
+    shut: Mapping[str, Barred] = field(default_factory=dict)
+    """Clusters for which nothing is decided or written, whatever they answer."""
     _live: dict[str, LiveCluster] = field(default_factory=dict)
     _platform: Platform | None = None
     _platform_begun: datetime | None = None
@@ -135,7 +135,7 @@ class Executor:
 
     def _observed(self, fleet: Fleet, memory: FleetMemory, now: datetime) -> Observed:
         live = {
-            name: replace(x, dark=Dark(self.shut[name], Outage.OTHER, now)) if name in self.shut else x
+            name: replace(x, dark=_barred(self.shut[name], now)) if name in self.shut else x
             for name, x in told_apart(self._joined(fleet), memory, now).items()
         }
         return Observed(live, self.workers.running() - {PLATFORM_JOB}, dict(self._faults))
@@ -279,6 +279,10 @@ class Executor:
                 if found is not None:
                     known[content] = found
         return replace(fleet, contents=contents)
+
+
+def _barred(barred: Barred, now: datetime) -> Dark:
+    return Dark(barred.reason, Outage.BARRED, now, barred.lift)
 
 
 def _moves_nodes(cluster: DesiredCluster, live: LiveCluster | None) -> bool:

@@ -42,7 +42,7 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.happenings import Told, happenings
 from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused, ToldPolls, poll_happenings
-from gitops_mc.core.rollout.fleet import fleet_fault
+from gitops_mc.core.rollout.fault import fleet_fault
 from gitops_mc.core.rollout.inputs import Observed
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
 

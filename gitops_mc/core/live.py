@@ -34,6 +34,16 @@ class Dark:
     reason: str
     kind: Outage
     since: datetime
+    lift: str = ""
+    """What somebody has to do so that it counts again; said only of one that is barred."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barred:
+    """Why nothing may be decided or written for a cluster, whatever it answers, and what somebody has to do about it."""
+
+    reason: str
+    lift: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.app.controller.asking import Asked, Asking, specs_to_keep
+from gitops_mc.app.controller.barring import claimed, not_understood
 from gitops_mc.app.controller.equipping import Equipment
 from gitops_mc.app.controller.forgetting import forgotten
 from gitops_mc.app.controller.keeping import Keeping, Page
@@ -28,6 +29,7 @@ from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_sp
 from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, NotFoundError, StaleError
+from gitops_mc.core.live import Barred
 from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
@@ -295,9 +297,10 @@ class FleetLoop:
         )
 
     @property
-    def _shut_out(self) -> dict[str, str]:
+    def _shut_out(self) -> dict[str, Barred]:
         """The same, with why."""
-        return {**self._recall.shut, **_claimed({**self.objects.claims, **self.objects.foreign})}
+        unread = not_understood(self._recall.shut, self.objects.namespace)
+        return {**unread, **claimed({**self.objects.claims, **self.objects.foreign})}
 
     @property
     def _shut_now(self) -> frozenset[str]:
@@ -319,13 +322,6 @@ class FleetLoop:
         if summary.state is State.STUCK:  # a repository that is only still being read is no trouble
             self.watcher.troubled(self.title, self._told(summary.message))
         return fleet_trouble(summary, pulled, self.objects.fleet, self.clock.now(), self._told)
-
-
-def _claimed(foreign: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: f"Fleet {owner} has claimed it, and a cluster belongs to one Fleet; where that one is gone: kubectl delete its ClusterRollout"
-        for name, owner in foreign.items()
-    }
 
 
 def _without(look: Look, clusters: Mapping[str, str]) -> Look:

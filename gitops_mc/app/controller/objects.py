@@ -56,7 +56,8 @@ class FleetObjects:
     claims: dict[str, str] = field(default_factory=dict)
     """Clusters that a Fleet anywhere has claimed before this one, and that Fleet (`<namespace>/<name>`)."""
     foreign: dict[str, str] = field(default_factory=dict)
-    """Clusters that a ClusterRollout of another Fleet has claimed, and that Fleet's name."""
+    """Clusters that a ClusterRollout of another Fleet has claimed, and that Fleet (`<namespace>/<name>`), as long as
+    that object stands."""
 
     def refresh(self) -> Mapping[str, JsonObject]:
         """Look; what somebody else has changed since (`""`: the Fleet), as it was known before. Raises NotFoundError when the Fleet is
@@ -75,6 +76,8 @@ class FleetObjects:
         if resource_version(fleet) != resource_version(self.fleet):
             changed[""] = self.fleet
         self.claims = _claims([h for h in every if not self._is_ours(h)], heads)
+        here = {name_of(h) for h in every if _namespace(h) == self.namespace}
+        self.foreign = {name: owner for name, owner in self.foreign.items() if name in here}
         self.fleet = fleet
         self.rollouts = {
             name: body
@@ -139,7 +142,7 @@ class FleetObjects:
                 raise
         owner = str((found.get("spec") or {}).get("fleet") or "")
         if owner != self.name:
-            self.foreign[cluster] = owner
+            self.foreign[cluster] = f"{self.namespace}/{owner}"
             raise RefusedError(f"Fleet {owner} has claimed {cluster}, and a cluster belongs to one Fleet")
         self.api.json_patch(
             GLOBAL_CLUSTER, ROLLOUT, cluster, _labelled(found, self.name), namespace=self.namespace

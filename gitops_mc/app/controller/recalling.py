@@ -19,7 +19,8 @@ class Recall:
 
     objects: FleetObjects
     shut: dict[str, str] = field(default_factory=dict)
-    """Clusters whose object cannot be understood, and why: nothing is decided or written for them."""
+    """Clusters whose object cannot be understood, and why: nothing is decided or written for them. One that can be again is read
+    anew: what was known of it meanwhile was not read there."""
     _unheard: dict[str, JsonObject] = field(default_factory=dict)
     """Objects (`""`: the Fleet) that others have changed since the memory was made last, as they were before that."""
 
@@ -40,7 +41,7 @@ class Recall:
         for name in sorted(names):
             spec, status = _parts(bodies[name])
             try:
-                known = clusters.get(name)
+                known = None if name in self.shut else clusters.get(name)
                 clusters[name] = (
                     cluster_memory(spec, status)
                     if known is None

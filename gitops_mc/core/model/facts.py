@@ -33,3 +33,5 @@ class Outage(Enum):
     DENIED = "denied"
     """401 or 403."""
     OTHER = "other"
+    BARRED = "barred"
+    """Not ours to write for, whatever it answers: no sign of anything but that."""

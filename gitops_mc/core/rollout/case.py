@@ -131,6 +131,8 @@ class Assessment:
     """Managed pools whose gate is not open; what a soak watches."""
     window: WindowClosed | None = None
     """Why the step that is next may not begin now, where one begins."""
+    lift: str = ""
+    """What somebody has to do where the cluster is barred: nothing of it is looked at, and nothing written."""
     undone: str = ""
     """What the content wrote and somebody has changed or deleted by hand since, with what to do; healthy or not, the
     cluster says nothing about the content then. Empty where nothing is."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from gitops_mc.core.diff import Delete
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import DesiredCluster, Severity, Unknown
+from gitops_mc.core.model import DesiredCluster, Outage, Severity, Unknown
 from gitops_mc.core.plan import ClusterPlan
 from gitops_mc.core.raw import section
 from gitops_mc.core.rollout.admission import admission
@@ -136,11 +136,17 @@ def _lets_go(case: Case, plan: ClusterPlan) -> bool:
 def _dark_clock(case: Case) -> ClusterMemory:
     """Since when the cluster does not answer. While the whole fleet has a fault, no cluster is counted for it."""
     memory = case.memory
+    if _barred(case):
+        return memory
     if case.live.dark is None:
         return memory if memory.dark_since is None else replace(memory, dark_since=None)
     if memory.dark_since is None or case.dark is Counting.STOPPED:
         return replace(memory, dark_since=case.now)
     return memory
+
+
+def _barred(case: Case) -> bool:
+    return case.live.dark is not None and case.live.dark.kind is Outage.BARRED
 
 
 def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
@@ -158,6 +164,8 @@ def _early(case: Case, memory: ClusterMemory) -> Assessment | None:
             Standing.UNREGISTERED,
             f"clusters/{case.name} has no cluster of that name on global (kubectl get clusters.platform.tkestack.io)",
         )
+    if live.dark is not None and _barred(case):
+        return replace(told(Standing.BLOCKED, live.dark.reason), lift=live.dark.lift)
     if live.dark is not None:
         since = memory.dark_since or case.now
         what = f"does not answer since {since.isoformat(timespec='seconds')}: {live.dark.reason}"

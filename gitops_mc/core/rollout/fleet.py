@@ -12,12 +12,13 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import Commit, DesiredCluster, Known, Outage, Unknown, count, digest_of
+from gitops_mc.core.model import Commit, DesiredCluster, Known, count, digest_of
 from gitops_mc.core.remembered import another_pass
 from gitops_mc.core.rollout.allowing import while_it_lasts
 from gitops_mc.core.rollout.case import Assessment, Case, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.desk import Desk
+from gitops_mc.core.rollout.fault import fleet_fault
 from gitops_mc.core.rollout.halting import budget_of, early_failures, soak_failures, with_halt
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed, Pass
 from gitops_mc.core.rollout.memory import (
@@ -139,24 +140,6 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
         return memory
     moved = PruneLimits(commit, said.enabled, said.max_deletes, known.enabled, known.max_deletes)
     return replace(memory, prune=moved)
-
-
-def fleet_fault(fleet: Fleet, observed: Observed) -> str:
-    """One fault of the whole fleet, or empty: the gateway, the global API, or credentials. Nobody is counted for it."""
-    live = [observed.live[c.name] for c in fleet.clusters if c.name in observed.live]
-    live = [x for x in live if isinstance(x.inventory, Unknown) or x.inventory.value]  # else: unregistered
-    dark = [x for x in live if x.dark is not None]
-    glob = next((x.inventory for x in live if not isinstance(x.inventory, Known)), None)
-    if live and glob is not None and not any(isinstance(x.inventory, Known) for x in live):
-        return f"the global cluster cannot be read: {glob.reason}"
-    if len(dark) < 2 or len(dark) * 2 <= len(live):
-        return ""
-    denied = [x for x in dark if x.dark and x.dark.kind is Outage.DENIED]
-    first = dark[0].dark
-    told = first.reason if first else ""
-    if len(denied) * 2 > len(live):
-        return f"credentials are refused on {len(denied)} of {len(live)} clusters: {told}"
-    return f"{len(dark)} of {len(live)} clusters do not answer, so it is the gateway: {told}"
 
 
 def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:

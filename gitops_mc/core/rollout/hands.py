@@ -29,7 +29,7 @@ def hands(a: Assessment, memory: FleetMemory) -> str:
         case Standing.HELD:
             return "" if a.order is None else a.order.lift
         case Standing.BLOCKED:
-            return _fits_no_window(a)
+            return a.lift or _fits_no_window(a)
         case Standing.PASSED:
             return _undone(a) or "; ".join(_pools(a)) or _gone(a)
         case _:

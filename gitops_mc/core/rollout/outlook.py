@@ -31,6 +31,8 @@ from gitops_mc.core.rollout.next_step import Act, Await
 from gitops_mc.core.rollout.orders import fleet_order
 from gitops_mc.core.rollout.windows import WindowClosed
 
+_NAMED = 10
+"""Clusters that are named where the same is said of many."""
 _MOVING = (Standing.IN_FLIGHT, Standing.NOT_KNOWN, Standing.UNPUBLISHED)
 _ACTS = {
     Standing.FAILED: "push newer content that changes what failed, or: gitops-mc release {0}, gitops-mc skip {0}",
@@ -184,9 +186,25 @@ def outlook(
     ]
     reasons = (
         *(w.reason for w in approvals),
-        *(f"{c.cluster} {said(c.standing)}: {c.reason}" for c in stuck),
+        *_alike(stuck),
     )
     return Hold(reasons, tuple(dict.fromkeys(acts)))
+
+
+def _alike(stuck: Sequence[ClusterView]) -> tuple[str, ...]:
+    """Why each of them stands: what is the same of many is said once."""
+    names: dict[tuple[Standing, str], list[str]] = {}
+    for c in stuck:
+        names.setdefault((c.standing, c.reason), []).append(c.cluster)
+    return tuple(
+        f"{_names(who)}{'' if len(who) == 1 else ': each'} {said(standing)}: {reason}"
+        for (standing, reason), who in names.items()
+    )
+
+
+def _names(clusters: Sequence[str]) -> str:
+    rest = f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else ""
+    return ", ".join(clusters[:_NAMED]) + rest
 
 
 def _drifted(clusters: Sequence[ClusterView]) -> str:

@@ -21,6 +21,7 @@ from gitops_mc.app.ports import NotAccepted, Polled, Request, Response
 from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import MemoryStoreError
+from gitops_mc.core.live import Barred
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.rollout.memory import ClusterMemory
 from tests.simulation.mutants.listing import Mutant, mutant, put
@@ -137,10 +138,10 @@ def identity_overlooked(stack: ExitStack) -> None:
 
 @mutant("a cluster that another Fleet has claimed is taken", into=CONTROLLER_MUTANTS)
 def claim_ignored(stack: ExitStack) -> None:
-    def claimed(_foreign: Mapping[str, str]) -> dict[str, str]:
+    def claimed(_by: Mapping[str, str]) -> dict[str, Barred]:
         return {}
 
-    put(stack, fleet_loop, "_claimed", claimed)
+    put(stack, fleet_loop, "claimed", claimed)
 
 
 # ------------------------------------------------------------------------------------------------ the repository
