@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gitops_mc.core.model import JsonObject, annotations_of
 from gitops_mc.core.rollout.moves import Done
@@ -13,8 +13,8 @@ from tests.scenarios.recording import OurWrite
 from tests.scenarios.witness import BRACKET, DESIRED
 
 ABORT = "gitops-mc.io/aborted"
-LOOKS_TO_STOP = 3
-"""Of looks at an aborted cluster, the first that finds its pools paused."""
+ON_ITS_WAY = timedelta(seconds=15)
+"""How long an operator that had read its pool before it was paused may go on."""
 
 
 def nothing_is_written_while_suspended(e: Evidence) -> None:
@@ -48,19 +48,19 @@ def no_step_begins_where_a_cluster_is_held(e: Evidence) -> None:
 
 
 def an_abort_stops_what_rolls(e: Evidence) -> None:
-    """From the third look on no node of a cluster that we roll is sent anywhere, where nobody else sets nodes in motion."""
+    """Once a pass finds nothing (more) to pause for it, no node of a cluster that we roll is sent anywhere, where nobody else
+    sets nodes in motion.
+    """
     if e.s.script.hands or e.s.script.troubles:
         return
     for name in e.orders:
-        looks = 0
         for number, look in enumerate(e.s.looks[:-1]):
             acts, memory = e.s.acts[number], look.memory.cluster(name)
             abort = None if acts.suspended else acts.abort(name)
             stops = abort is not None and not abort.let_finish and memory.begun and not memory.out
-            looks = looks + 1 if stops else 0
-            if looks < LOOKS_TO_STOP:
+            if not stops or any(move.cluster == name for move in look.decision.moves):
                 continue
-            for node in _sent(e, name, e.s.times[number], e.s.times[number + 1]):
+            for node in _sent(e, name, e.s.times[number] + ON_ITS_WAY, e.s.times[number + 1]):
                 e.fail(f"1: node {node.name} of {name} is sent on at {node.time:%H:%M:%S}, and it is aborted")
 
 
