@@ -140,7 +140,7 @@ class ControllerSimulation(Simulation):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._approved = frozenset()
+        self.approved = frozenset()
         self.world.pace = Pace(timedelta(seconds=15), timedelta(seconds=60), timedelta(seconds=30))
         self.kube = ControllerWorld(rollout=self.world, tempo=TEMPO)
         self.kube.push(dict(self.script.pushes[0].files))
@@ -322,7 +322,7 @@ class ControllerSimulation(Simulation):
         match event.what:
             case Aside.APPROVE:
                 self._approve_clusters()
-                self._waves_to_approve = [w.name for w in self._head.policy.rollout.waves or ()]
+                self._waves_to_approve = [w.name for w in self.head.policy.rollout.waves or ()]
             case Aside.MEMORY_LOST:
                 self._lose_memory(now)
             case Aside.RELEASE:
@@ -409,7 +409,7 @@ class ControllerSimulation(Simulation):
     def note(self, look: Look) -> None:
         """A look of the process that leads, kept and about to be acted on."""
         now = self.world.clock.now()
-        if any("approved" in said for said in self.carried):
+        if any("approved" in said for said in self.carried if not said.startswith("not carried out")):
             self.approvals.append((now, look.fleet))
             self.pardons.append(now)
         if any(said.startswith(("release", "retry")) or "tried again" in said for said in self.carried):
@@ -455,8 +455,8 @@ class ControllerSimulation(Simulation):
             return "another installation acts"
         return "suspended" if spec.get("suspend") else ""
 
-    def _fresh(self, server: str) -> list[AcceptedWrite]:
-        return [w for w in super()._fresh(server) if not any(own in w.resource for own in OWN)]
+    def fresh(self, server: str) -> list[AcceptedWrite]:
+        return [w for w in super().fresh(server) if not any(own in w.resource for own in OWN)]
 
     def _note(self, server: str, write: AcceptedWrite, *, stray: bool) -> None:
         if server in self.forgetting and unmarks(write):

@@ -149,9 +149,9 @@ class Rollout(Simulation):
         for number, stage in enumerate(self.case.stages):
             self.stage = stage
             self.world.files = dict(stage.files)
-            self._head = self.world.git(str(number))
+            self.head = self.world.git(str(number))
             if stage.approved:
-                self.approvals.append((self.world.clock.now(), self._head))
+                self.approvals.append((self.world.clock.now(), self.head))
             ended = self._until_it_ends()
             if ended is None:
                 continue
@@ -177,8 +177,8 @@ class Rollout(Simulation):
         try:
             executor = self.world.executor()
             self.given = replace(self.stage.acts, approved=frozenset(self.stage.approved))
-            for look in executor.rollout(self._head, self.given):
-                self._note_look(look, self._head)
+            for look in executor.rollout(self.head, self.given):
+                self._note_look(look, self.head)
                 outlook = look.decision.outlook
                 over = look.at >= deadline or self.stage.until(self.world)
                 if isinstance(outlook, Done | Hold | Halted) or over:

@@ -12,19 +12,17 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.errors import UnreachableError
-from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, Content, JsonObject, labels_of
-from gitops_mc.core.rollout.acts import ActResult, By, Changed, moment
+from gitops_mc.core.model import CLUSTER_LABEL, GLOBAL_CLUSTER, JsonObject, labels_of
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet
-from gitops_mc.core.rollout.memory import to_json
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from gitops_mc.sandbox.faults import FaultBoard, FaultId
 from tests.scenarios.commits import Push
 from tests.scenarios.crashes import Counted, Killed
 from tests.scenarios.deeds import CUSTOM_LABEL, carry_out
-from tests.scenarios.desk import Loss, Said, Unmarked, asked_for, carried_out, marks_taken_off
+from tests.scenarios.desk import Loss, Said, Unmarked, sit_down
 from tests.scenarios.drawn import TROUBLED, Approval, Aside, Event, HandAct, Kill, Script
-from tests.scenarios.drawn_orders import STANDING, Order, Ordered, standing
+from tests.scenarios.drawn_orders import STANDING, Ordered, standing
 from tests.scenarios.recording import OurWrite, Read
 from tests.scenarios.repository import MARKER
 from tests.scenarios.rollout_world import RolloutWorld
@@ -114,14 +112,14 @@ class Simulation:
         self._seen = {name: len(s.writes) for name, s in world.fleet.servers.items()}
         self._known: dict[str, str] = {}
         world.faults.set(FaultId.NODE_DEGRADED, marker=MARKER)
-        self._head = world.git("0")
+        self.head = world.git("0")
         for cluster, node in script.labelled:
             world.fleet.person(cluster).label_node(node, **{CUSTOM_LABEL: ""})
         world.clock.wait_for(120)
         self.start = world.clock.now()
         self._plan_events()
-        self._names = frozenset(c.name for c in script.spec.clusters)
-        self._approved = self._names if script.approval is Approval.GIVEN else frozenset()
+        self.names = frozenset(c.name for c in script.spec.clusters)
+        self.approved = self.names if script.approval is Approval.GIVEN else frozenset()
         self._desk: list[Event | Ordered] = []
         self._kills = list(script.kills)
         self._quiet = 0
@@ -158,14 +156,14 @@ class Simulation:
 
     def _push(self, number: int, files: dict[str, str]) -> None:
         self.world.files = files
-        self._head = self.world.git(str(number))
+        self.head = self.world.git(str(number))
         if self.script.approval is Approval.ASKED:
-            self._approved = frozenset()
+            self.approved = frozenset()
 
     def _aside(self, event: Event) -> None:
         match event.what:
             case Aside.FORCE_PUSH:
-                self.world.past = {(c.name, c.content): c for c in self._head.clusters}
+                self.world.past = {(c.name, c.content): c for c in self.head.clusters}
             case Aside.CLOCK:
                 jump = timedelta(seconds=event.seconds)
                 self.world.shift += jump
@@ -175,64 +173,6 @@ class Simulation:
 
     def _bring(self, what: Event | Ordered) -> None:
         self._desk.append(what)
-
-    def _at_the_desk(self) -> None:
-        """What humans do while no process of ours runs."""
-        desk, self._desk = self._desk, []
-        for what in desk:
-            now = self.world.clock.now()
-            match what:
-                case Ordered():
-                    self._carry_out(what, now)
-                case Event(what=Aside.APPROVE):
-                    self.approvals.append((now, self._head))
-                    self._approved = self._names | {w.name for w in self._head.policy.rollout.waves or ()}
-                    self.pardons.append(now)
-                case Event(what=Aside.MEMORY_LOST):
-                    self.world.store.state = None
-                    self._approved = frozenset()
-                    self.losses.append(Loss(now, len(self.looks), len(self.approvals)))
-                    self.pardons.append(now)
-                case Event():
-                    self._act(what, now)
-
-    def _act(self, event: Event, now: datetime) -> None:
-        content = next((c.content for c in self._head.clusters if c.name == event.cluster), Content(""))
-        memory = self.world.executor().memory()
-        if event.what is Aside.RELEASE:
-            self.pardons.append(now)
-        elif event.what is Aside.EXCUSE:
-            until = now + timedelta(seconds=event.seconds)
-            self.excused.append((event.cluster, event.subject, now, until))
-        self._kept(asked_for(event, memory, content, self._by(now)))
-
-    def _by(self, now: datetime) -> By:
-        return By("somebody", moment(self.world.executor().memory(), now + self.world.shift), "drawn")
-
-    def _kept(self, result: ActResult) -> bool:
-        if not isinstance(result, Changed):
-            return False
-        self.world.store.save(to_json(result.memory))
-        return True
-
-    def _carry_out(self, order: Ordered, now: datetime) -> None:
-        if order.what is Order.FORGET and not self._unmark(order.cluster):
-            return
-        if not self._kept(carried_out(order, self.world.executor().memory(), self._by(now))):
-            return
-        self.said.append(Said(now, order.what, order.cluster))
-        if order.what in {Order.FORGET, Order.DROP}:
-            self._approved -= {order.cluster}
-            self.losses.append(Loss(now, len(self.looks), len(self.approvals), order.cluster))
-
-    def _unmark(self, cluster: str) -> bool:
-        """Whether it went through. What it writes is no pass's, and noted apart."""
-        self.forgetting.add(cluster)
-        self.note_late(cluster)
-        self.world.wrap = lambda transport: transport
-        done = marks_taken_off(self.world, cluster, self._head.policy.name)
-        self.unmarked += [Unmarked(cluster, write) for write in self._fresh(cluster)]
-        return done
 
     # -------------------------------------------------------------------------------------------------------- playing
 
@@ -250,7 +190,8 @@ class Simulation:
                 self.world.clock.wait_for(kill.away)
                 continue
             if self._desk:
-                self._at_the_desk()
+                desk, self._desk = self._desk, []
+                sit_down(self, desk)
                 continue
             now = self.world.clock.now()
             if now >= deadline:
@@ -272,13 +213,13 @@ class Simulation:
     def _process(self, executor: Executor, deadline: datetime) -> Outlook:
         """One process, over as many commits as come while it runs, until somebody sits down at the desk."""
         while True:
-            head, self.given = self._head, self._orders()
+            head, self.given = self.head, self._orders()
             executor.pace = FAST
             self._quiet = 0
             for look in executor.rollout(head, self.given):
                 self._note_look(look, head)
                 outlook, over = look.decision.outlook, self.times[-1] >= deadline
-                news = self._head is not head or self._orders() != self.given
+                news = self.head is not head or self._orders() != self.given
                 if news and not over and not self._desk:
                     break
                 if isinstance(outlook, Done | Hold | Halted) or over or self._desk:
@@ -289,15 +230,15 @@ class Simulation:
     def _orders(self) -> Acts:
         """What humans say at this time."""
         at = (self.world.clock.now() - self.start).total_seconds()
-        return replace(standing(self.script.orders, at), approved=self._approved)
+        return replace(standing(self.script.orders, at), approved=self.approved)
 
     def rest(self, passes: int) -> None:
         """A fresh process looks at the same world for a while, and is left."""
         self.world.wrap = lambda transport: Recorder(transport, self)
         executor = self.world.executor()
         self.given = self._orders()
-        for number, look in enumerate(executor.rollout(self._head, self.given)):
-            self._note_look(look, self._head)
+        for number, look in enumerate(executor.rollout(self.head, self.given)):
+            self._note_look(look, self.head)
             if number == passes:
                 return
 
@@ -306,7 +247,7 @@ class Simulation:
         self.times.append(self.world.clock.now())
         self.heads.append(head)
         self.acts.append(self.given)
-        self.known.append({name: len(self.reads[name]) - 1 for name in self._names})
+        self.known.append({name: len(self.reads[name]) - 1 for name in self.names})
 
     def state(self) -> dict[str, JsonObject]:
         """What stands in the clusters, without what servers and operators make."""
@@ -326,16 +267,16 @@ class Simulation:
 
     def note_writes(self, server: str) -> None:
         """What has come in since; of several writes the last is the one that was just sent."""
-        fresh = self._fresh(server)
+        fresh = self.fresh(server)
         for write in fresh:
             self._note(server, write, stray=write is not fresh[-1])
 
     def note_late(self, server: str) -> None:
         """The same where a process that is dead by now had sent it."""
-        for write in self._fresh(server):
+        for write in self.fresh(server):
             self._note(server, write, stray=True)
 
-    def _fresh(self, server: str) -> list[AcceptedWrite]:
+    def fresh(self, server: str) -> list[AcceptedWrite]:
         fresh = self.world.fleet.servers[server].writes_after(self._seen[server])
         self._seen[server] += len(fresh)
         return [write for write in fresh if write.user == "gitops-mc"]
