@@ -136,7 +136,7 @@ def test_refusals_of_one_verb_on_two_clusters_are_told_apart() -> None:
 def test_a_wave_that_there_is_not_is_refused() -> None:
     desk = waiting()
     (answer,) = desk.ask(desk.wish(Verb.APPROVE, wave="tomorrow"))
-    assert answer == Refused("approve: there is no wave tomorrow; waves: canary, rest")
+    assert answer == Refused("there is no wave tomorrow; waves: canary, rest")
 
 
 def test_nothing_is_hurried_where_everything_has_passed() -> None:

@@ -13,6 +13,7 @@ from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
 from gitops_mc.core.custom.requests import SPREAD, On, requests_on
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import FleetMemory
@@ -66,7 +67,7 @@ class Asking:
             if fleet is not None or not is_about_content(asked)
         ]
         if found and fleet is not None:
-            desk = replace(desk, waves=_waves(fleet))
+            desk = replace(desk, waves=_waves(fleet), asking=_asking_waves(fleet), shown=self._shown())
         for name, asked in found:
             if self._unkept.get(name, {}).get(asked.annotation) == asked.value:
                 continue
@@ -76,6 +77,10 @@ class Asking:
         ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
         self._specs = (desk.fleet_spec, ordered)
         return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()})
+
+    def _shown(self) -> dict[str, JsonObject]:
+        bodies = {"": self.objects.fleet, **self.objects.rollouts}
+        return {name: body.get("status") or {} for name, body in bodies.items()}
 
     def without(self, asked: Asked, clusters: AbstractSet[str]) -> Asked:
         """Requests of clusters that are to be forgotten went with their objects; or stay, to be carried out by a later pass."""
@@ -124,6 +129,12 @@ def _waves(fleet: Fleet) -> dict[str, str]:
     clusters = {c.name: c for c in fleet.clusters}
     ordered, _ = lines(fleet.policy, fleet.clusters)
     return {line.wave.name: contents_digest(line, clusters) for line in ordered}
+
+
+def _asking_waves(fleet: Fleet) -> frozenset[str]:
+    """Waves that are to be approved."""
+    waves = fleet.policy.rollout.waves or ()
+    return frozenset(wave.name for wave in waves if wave.approval is Approval.MANUAL)
 
 
 def _spec(body: JsonObject) -> Mapping[str, Any]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gitops_mc.core.custom.approvable import no_first_contact, nothing_to_approve
 from gitops_mc.core.custom.requests import Misunderstood, Request, Verb, refusal
-from gitops_mc.core.model import Content
+from gitops_mc.core.model import Content, JsonObject
+from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.acts import ActResult, By, Changed, Unchanged
@@ -36,6 +38,10 @@ class Desk:
     """How what helps is typed here."""
     waves: Mapping[str, str] = field(default_factory=dict)
     """That there are now, each with the digest of its clusters and their contents."""
+    asking: frozenset[str] = frozenset()
+    """Of them: those that fleet.yaml wants to be approved."""
+    shown: Mapping[str, JsonObject] = field(default_factory=dict)
+    """Status of every object as it stands, by cluster, `""` of the Fleet."""
     fleet_spec: Mapping[str, Any] = field(default_factory=dict)
     """Members of the Fleet's spec that change; None: taken out."""
     rollout_specs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -57,7 +63,7 @@ def is_about_content(asked: Request | Misunderstood) -> bool:
 def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
     """The desk after one request on the object of a cluster (`""`: the Fleet's)."""
     if isinstance(asked, Misunderstood):
-        return _refused(desk, cluster, asked.reason, asked.annotation, now)
+        return _refused(desk, cluster, asked.reason, asked, now)
     by = By(asked.by, acts.moment(desk.memory, now), asked.reason)
     standing = _STANDING.get(asked.verb)
     if standing is not None:
@@ -66,13 +72,13 @@ def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: d
         case Changed(memory, said):
             return replace(desk, memory=memory, said=(*desk.said, *said))
         case Unchanged(reason, hint):
-            told = f"{asked.verb.value}: {reason}{f'; {hint}' if hint else ''}"
-            return _refused(desk, cluster, told, asked.annotation, now)
+            return _refused(desk, cluster, f"{reason}{f'; {hint}' if hint else ''}", asked, now)
 
 
-def _refused(desk: Desk, cluster: str, reason: str, annotation: str, now: datetime) -> Desk:
-    told = refusal(annotation, cluster)
-    act = Act(acts.moment(desk.memory, now), "gitops-mc", told, desk.commands.said(reason))
+def _refused(desk: Desk, cluster: str, reason: str, asked: Request | Misunderstood, now: datetime) -> Desk:
+    """In the name of whoever asked: the history tells who wanted what, and why nothing came of it."""
+    told = refusal(asked.annotation, cluster)
+    act = Act(acts.moment(desk.memory, now), asked.by, told, desk.commands.said(reason))
     return replace(desk, memory=desk.memory.with_act(act), said=(*desk.said, f"{told}: {reason}"))
 
 
@@ -151,11 +157,15 @@ def _approve(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
         return _approve_wave(desk, asked, seen, by)
     content = desk.newest.get(cluster)
     if content is None:
-        return _refused(desk, cluster, f"approve: Git has no cluster {cluster}", asked.annotation, by.at)
+        return _refused(desk, cluster, f"Git has no cluster {cluster}", asked, by.at)
     if other := not_as_seen(cluster, seen, content) if seen else "":
         look = f"look at it (gitops-mc plan --cluster {cluster}), then: gitops-mc apply --approve {cluster}"
-        told = f"approve: {other}; {look}, or with kubectl {{seen: {as_shown(content)}}}"
-        return _refused(desk, cluster, told, asked.annotation, by.at)
+        told = f"{other}; {look}, or with kubectl {{seen: {as_shown(content)}}}"
+        return _refused(desk, cluster, told, asked, by.at)
+    status = desk.shown.get(cluster) or {}
+    wave = _shown_wave(desk, str(status.get("wave") or ""))
+    if why := no_first_contact(cluster, content, desk.memory.cluster(cluster), status, wave):
+        return _refused(desk, cluster, why, asked, by.at)
     m = replace(desk.memory.cluster(cluster), approved=content)
     after = replace(desk, memory=desk.memory.with_cluster(cluster, m))
     said = f"first contact with {cluster} is approved, with content {as_shown(content)}"
@@ -165,18 +175,28 @@ def _approve(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
 def _approve_wave(desk: Desk, asked: Request, seen: str, by: By) -> Desk:
     wave = asked.members.get("wave", "")
     if not wave:
-        return _refused(desk, "", "approve: name the wave: {wave: NAME}", asked.annotation, by.at)
+        return _refused(desk, "", "name the wave: {wave: NAME}", asked, by.at)
     contents = desk.waves.get(wave)
     if contents is None:
-        told = f"approve: there is no wave {wave}; waves: {', '.join(desk.waves) or 'none'}"
-        return _refused(desk, "", told, asked.annotation, by.at)
+        told = f"there is no wave {wave}; waves: {', '.join(desk.waves) or 'none'}"
+        return _refused(desk, "", told, asked, by.at)
     if other := not_as_seen(f"wave {wave}", seen, contents) if seen else "":
         look = f"look at what Git has now (gitops-mc status), then: gitops-mc apply --approve {wave}"
-        told = f"approve: {other}; {look}, or with kubectl {{wave: {wave}, seen: {as_shown(contents)}}}"
-        return _refused(desk, "", told, asked.annotation, by.at)
+        told = f"{other}; {look}, or with kubectl {{wave: {wave}, seen: {as_shown(contents)}}}"
+        return _refused(desk, "", told, asked, by.at)
+    approval = Approval.MANUAL if wave in desk.asking else Approval.AUTOMATIC
+    known, shown = desk.memory.waves.get(wave), _shown_wave(desk, wave)
+    if why := nothing_to_approve(wave, approval, contents, known, shown):
+        return _refused(desk, "", why, asked, by.at)
     after = replace(desk, approved=desk.approved | {wave})
     said = f"wave {wave} is approved, for the contents it has now ({as_shown(contents)})"
     return _noted(after, _approved(wave, contents if seen else ""), by, said)
+
+
+def _shown_wave(desk: Desk, wave: str) -> Mapping[str, Any]:
+    """What the Fleet's status says of a wave."""
+    waves = (desk.shown.get("") or {}).get("waves") or ()
+    return next((w for w in waves if w.get("name") == wave), {})
 
 
 def _approved(name: str, seen: str) -> str:
@@ -196,7 +216,7 @@ def _release(desk: Desk, cluster: str, asked: Request, by: By) -> Desk:
     if isinstance(result, Changed):
         desk = replace(desk, memory=result.memory, said=(*desk.said, *result.said))
     elif not held:
-        return _refused(desk, cluster, f"release: {result.reason}; {result.hint}", asked.annotation, by.at)
+        return _refused(desk, cluster, f"{result.reason}; {result.hint}", asked, by.at)
     if held:
         desk = _with_spec(desk, cluster, {"hold": None})
         desk = _noted(desk, f"release {cluster}", by, f"{cluster} is no longer held")

@@ -109,6 +109,7 @@ class Misunderstood:
     annotation: str
     value: str
     reason: str
+    by: str = SOMEBODY
 
 
 def requests_on(body: JsonObject, on: On) -> tuple[Request | Misunderstood, ...]:
@@ -120,12 +121,13 @@ def requests_on(body: JsonObject, on: On) -> tuple[Request | Misunderstood, ...]
 
 def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunderstood:
     form = FORMS[verb]
+    members = _members(value)
     if on not in form.on:
         told = f"{verb.value} is asked for on a {' or a '.join(form.on)}, not on a {on.value}"
-        return Misunderstood(annotation, value, told)
-    members = _members(value)
+        return Misunderstood(annotation, value, told, _who({} if isinstance(members, str) else members))
     if isinstance(members, str):
-        return Misunderstood(annotation, value, f"{verb.value}: {members}")
+        return Misunderstood(annotation, value, members)
+    who = _who(members)
     known = {*form.needs, *form.may, "reason", "by"}
     problems = [f"{name} is not known here" for name in members if name not in known]
     problems += [f"{name} is missing" for name in form.needs if not members.get(name)]
@@ -134,13 +136,18 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
         told = "; ".join(
             f"{name} has {len(members[name])} characters, at most {most}" for name, most in too_long
         )
-        return Misunderstood(annotation, value, f"{verb.value}: {told}")
+        return Misunderstood(annotation, value, told, who)
     if problems:
         example = ", ".join(f"{name}: ..." for name in (*form.needs, *form.may, "reason"))
-        return Misunderstood(annotation, value, f"{verb.value}: {'; '.join(problems)}; write {{{example}}}")
-    said = dict(members)
-    reason, by = said.pop("reason", ""), said.pop("by", "") or SOMEBODY
-    return Request(verb, reason, by, annotation, value, said)
+        return Misunderstood(annotation, value, f"{'; '.join(problems)}; write {{{example}}}", who)
+    said = {name: text for name, text in members.items() if name not in {"reason", "by"}}
+    return Request(verb, members.get("reason", ""), who, annotation, value, said)
+
+
+def _who(members: Mapping[str, str]) -> str:
+    """Whoever asks; a name that no object can keep is none."""
+    by = members.get("by", "")
+    return by if 0 < len(by) <= _LONGEST_MEMBERS["by"] else SOMEBODY
 
 
 def _members(value: str) -> Mapping[str, str] | str:
