@@ -125,11 +125,22 @@ class Evidence:
             x.cluster == cluster and last.write.time <= x.write.time <= one.write.time
             for x in self.s.unmarked
         ):
-            return False  # forgotten with its marks: nothing tells any more that it is ours
+            return self._bracketed(
+                cluster, one
+            )  # forgotten with its marks: nothing else tells that it is ours
         forgotten = any(
             loss.concerns(cluster) and last.look < loss.passes <= one.look for loss in self.s.losses
         )
         return not forgotten or self._outstanding(cluster, one)
+
+    def _bracketed(self, cluster: str, one: OurWrite) -> bool:
+        """Whether the last look at a cluster shows a step of ours that stands open."""
+        seen = self.s.known[one.look][cluster]
+        if seen < 0:
+            return False
+        standing = self.standing(cluster)
+        standing.forward(self.s.reads[cluster][seen].seq)
+        return any(standing.marked(pool) for pool in standing.of("machineconfigpools"))
 
     def _outstanding(self, cluster: str, one: OurWrite) -> bool:
         """Whether the last look at a cluster shows that nodes are still to get something: all that tells of a write that
