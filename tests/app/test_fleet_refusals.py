@@ -110,3 +110,44 @@ def test_a_verb_on_the_wrong_object_is_told_in_the_name_of_whoever_asked() -> No
     desk.world.run(desk.replica, hours=0.02)
     assert last(desk)["who"] == "mei"
     assert last(desk)["why"] == "retry is asked for on a ClusterRollout, not on a Fleet"
+
+
+def strange(desk: Desk) -> list[dict[str, str]]:
+    history = desk.world.fleet()["status"].get("history") or ()
+    return [act for act in history if "aprove" in act["what"] or "frobnicate" in act["what"]]
+
+
+def test_an_annotation_that_is_no_verb_is_told_once_and_stays() -> None:
+    desk = waiting()
+    replica = desk.replica
+    assert replica is not None
+    desk.world.annotate("", "aprove", "{wave: rest, by: mei}")
+    desk.world.annotate("edge-2", "frobnicate", "now")
+    desk.world.run(replica, hours=1)
+    first, second = sorted(strange(desk), key=lambda act: act["what"])
+    assert (first["who"], first["what"]) == ("mei", "not carried out: gitops-mc.io/aprove")
+    assert (
+        first["why"]
+        == "aprove is no verb, so it stays and nothing comes of it; did you mean gitops-mc.io/approve?"
+    )
+    assert second["what"] == "not carried out: gitops-mc.io/frobnicate on edge-2"
+    assert "verbs on a ClusterRollout: accept, approve, excuse" in second["why"]
+    assert sum("aprove" in said for said in replica.heard.said) == 1
+    assert "gitops-mc.io/aprove" in desk.world.fleet()["metadata"]["annotations"]
+    assert "approvals" not in desk.world.fleet()["spec"]
+
+
+def test_a_process_that_begins_anew_does_not_tell_it_again_and_annotations_of_manifests_are_no_requests() -> (
+    None
+):
+    desk = waiting()
+    desk.world.annotate("", "aprove", "{wave: rest}")
+    desk.world.run(desk.replica, hours=0.1)
+    replica = desk.world.run(hours=0.5)
+    assert len(strange(desk)) == 1
+    assert not any("aprove" in said for said in replica.heard.said)
+    desk.world.annotate(
+        "", "prune", "disabled"
+    )  # of manifests: whoever gives it to all he deploys means no request
+    desk.world.run(replica, hours=0.1)
+    assert not any("prune" in act["what"] for act in desk.world.fleet()["status"]["history"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content
+from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content, not_a_verb
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
-from gitops_mc.core.custom.requests import SPREAD, On, requests_on
+from gitops_mc.core.custom.requests import SPREAD, On, requests_on, unknown_on
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.fleet_commands import FleetCommands
@@ -39,6 +39,8 @@ class Asking:
     commands: FleetCommands
     _unkept: dict[str, dict[str, str]] = field(default_factory=dict)
     """By object: requests that have been carried out, and stand on it still."""
+    _strange: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By object and annotation: values of what is no verb, and has been told of."""
     _unsaid: tuple[str, ...] = ()
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
@@ -73,10 +75,23 @@ class Asking:
                 continue
             desk = carried_out(desk, name, asked, now)
             self._unkept.setdefault(name, {})[asked.annotation] = asked.value
+        if fleet is not None:
+            desk = self._unknown(desk, carriers, now)
         self._unsaid = desk.said
         ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
         self._specs = (desk.fleet_spec, ordered)
         return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()})
+
+    def _unknown(self, desk: Desk, carriers: Sequence[tuple[str, JsonObject, On]], now: datetime) -> Desk:
+        """What is no verb, told once for as long as it stands there."""
+        found = {
+            (name, each.annotation): each for name, body, on in carriers for each in unknown_on(body, on)
+        }
+        for (name, annotation), each in found.items():
+            if self._strange.get((name, annotation)) != each.value:
+                desk = not_a_verb(desk, name, each, now)
+        self._strange = {place: each.value for place, each in found.items()}
+        return desk
 
     def _shown(self) -> dict[str, JsonObject]:
         bodies = {"": self.objects.fleet, **self.objects.rollouts}

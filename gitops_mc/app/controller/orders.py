@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitops_mc.core.custom.approvable import no_first_contact, nothing_to_approve
-from gitops_mc.core.custom.requests import Misunderstood, Request, Verb, refusal
+from gitops_mc.core.custom.requests import Misunderstood, Request, Unknown, Verb, refusal
 from gitops_mc.core.model import Content, JsonObject
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.fleet_commands import FleetCommands
@@ -80,6 +80,17 @@ def _refused(desk: Desk, cluster: str, reason: str, asked: Request | Misundersto
     told = refusal(asked.annotation, cluster)
     act = Act(acts.moment(desk.memory, now), asked.by, told, desk.commands.said(reason))
     return replace(desk, memory=desk.memory.with_act(act), said=(*desk.said, f"{told}: {reason}"))
+
+
+def not_a_verb(desk: Desk, cluster: str, found: Unknown, now: datetime) -> Desk:
+    """The desk after an annotation that nobody carries out. What the history tells of already is not told again: a process that
+    begins anew meets it once more.
+    """
+    told = refusal(found.annotation, cluster)
+    if any((act.what, act.why) == (told, found.reason) for act in desk.memory.acts):
+        return desk
+    act = Act(acts.moment(desk.memory, now), found.by, told, found.reason)
+    return replace(desk, memory=desk.memory.with_act(act), said=(*desk.said, f"{told}: {found.reason}"))
 
 
 # ------------------------------------------------------------------------------------------- on the memory alone

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import Final
 
 import yaml
 
-from gitops_mc.core.model import JsonObject, annotations_of
+from gitops_mc.core.model import (
+    ADOPT_ANNOTATION,
+    APPLIED_ANNOTATION,
+    DOWNGRADE_ANNOTATION,
+    FLEET_LABEL,
+    PRUNE_ANNOTATION,
+    JsonObject,
+    annotations_of,
+)
 
 PREFIX: Final = "gitops-mc.io/"
 SOMEBODY: Final = "somebody with kubectl"
@@ -22,6 +31,12 @@ LONGEST: Final = 4_000
 """Characters of a value that are read."""
 _LONGEST_MEMBERS: Final = {"reason": 1_024, "by": 253, "node": 253, "id": 512}
 """Characters of a member that an object can keep: a longer one could be carried out, and never be remembered."""
+
+
+_NO_REQUESTS: Final = frozenset(
+    {ADOPT_ANNOTATION, APPLIED_ANNOTATION, DOWNGRADE_ANNOTATION, FLEET_LABEL, PRUNE_ANNOTATION}
+)
+"""Annotations of manifests: whoever gives them to all that he deploys means no request."""
 
 
 class Verb(StrEnum):
@@ -112,6 +127,41 @@ class Misunderstood:
     by: str = SOMEBODY
 
 
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """An annotation of ours by its prefix, and no verb: it may be somebody's for some other end, so it stays; and it is told once, for
+    it may be a verb that was misspelt.
+    """
+
+    annotation: str
+    value: str
+    by: str
+    reason: str
+
+
+def unknown_on(body: JsonObject, on: On) -> tuple[Unknown, ...]:
+    """What an object carries under our prefix that nobody carries out, by name."""
+    found = sorted((name, value) for name, value in annotations_of(body).items() if name.startswith(PREFIX))
+    return tuple(
+        Unknown(
+            name,
+            value,
+            _who(_said(value)),
+            f"{name.removeprefix(PREFIX)} is no verb, so it stays and nothing comes of it{_meant(name, on)}",
+        )
+        for name, value in found
+        if name not in _NO_REQUESTS and name.removeprefix(PREFIX) not in {verb.value for verb in Verb}
+    )
+
+
+def _meant(annotation: str, on: On) -> str:
+    """The verb that may be meant; else those that there are."""
+    verbs = sorted(verb.value for verb, form in FORMS.items() if on in form.on)
+    word = annotation.removeprefix(PREFIX).lower().replace("_", "-")
+    close = get_close_matches(word, [verb.value for verb in Verb], n=1)
+    return f"; did you mean {PREFIX}{close[0]}?" if close else f"; verbs on a {on.value}: {', '.join(verbs)}"
+
+
 def requests_on(body: JsonObject, on: On) -> tuple[Request | Misunderstood, ...]:
     """Every request that an object carries, by verb. Annotations that are no verbs are somebody else's."""
     verbs = {PREFIX + verb.value: verb for verb in Verb}
@@ -124,7 +174,7 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
     members = _members(value)
     if on not in form.on:
         told = f"{verb.value} is asked for on a {' or a '.join(form.on)}, not on a {on.value}"
-        return Misunderstood(annotation, value, told, _who({} if isinstance(members, str) else members))
+        return Misunderstood(annotation, value, told, _who(_said(value)))
     if isinstance(members, str):
         return Misunderstood(annotation, value, members)
     who = _who(members)
@@ -142,6 +192,12 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
         return Misunderstood(annotation, value, f"{'; '.join(problems)}; write {{{example}}}", who)
     said = {name: text for name, text in members.items() if name not in {"reason", "by"}}
     return Request(verb, members.get("reason", ""), who, annotation, value, said)
+
+
+def _said(value: str) -> Mapping[str, str]:
+    """The members, none where they cannot be read."""
+    members = _members(value)
+    return {} if isinstance(members, str) else members
 
 
 def _who(members: Mapping[str, str]) -> str:
