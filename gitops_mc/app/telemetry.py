@@ -66,6 +66,8 @@ class _Known:
     polls: ToldPolls = field(default_factory=ToldPolls)
     answered: datetime | None = None
     """When the source answered last."""
+    deaf: str = ""
+    """Why its webhook hears nobody, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
 
     def times(self, reason: str, now: datetime) -> int:
@@ -158,6 +160,19 @@ class Telemetry:
         """When a credential expires; None: it does not say."""
         with self._guarded("telling of a credential"):
             self.measures.expires(fleet, credential, at)
+
+    def hooked(self, fleet: str, problem: str) -> None:
+        """Whether the webhook of a fleet can hear anybody; the problem, or empty. A process on standby leaves it to the leader."""
+        with self._guarded("telling of a webhook's secret"):
+            known = self._known(fleet)
+            if not self.leads or problem == known.deaf:
+                return
+            known.deaf = problem
+            told = f"its webhook takes no request, and the poll goes on: {problem}"
+            deaf = Happening(Reason.WEBHOOK_DEAF, told)
+            self._tell(
+                fleet, (deaf if problem else Happening(Reason.WEBHOOK_HEARS, "its webhook has a secret"),)
+            )
 
     # --------------------------------------------------------------------------------------------- of the controller
 

@@ -131,7 +131,7 @@ def controller(
     own = ClusterApi(guard(home), clock, jitter=jitter, patience=_QUICK)
     identity = made_identity(unguarded, lambda: os.urandom(16).hex())
     data = Data(unguarded, options.namespace)
-    hooks = Hooks(data, unguarded, time.monotonic)
+    hooks = Hooks(data, unguarded, time.monotonic, observing.telemetry.hooked)
     with tempfile.TemporaryDirectory(prefix="gitops-mc-") as folder:
 
         def open_loop(name: str) -> FleetLoop:

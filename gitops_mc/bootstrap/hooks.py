@@ -15,13 +15,23 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, name_of
 
 READ_EVERY: Final = 60.0
 """Seconds."""
+_KEYS: Final = ("secret", "next")
 
 
 class Hooks:
     """Secrets of webhooks, read again now and then: the server of the webhook only looks."""
 
-    def __init__(self, data: Data, api: ClusterApi, seconds: Callable[[], float]) -> None:
-        """`seconds` is a clock that never jumps: `time.monotonic`."""
+    def __init__(
+        self,
+        data: Data,
+        api: ClusterApi,
+        seconds: Callable[[], float],
+        hooked: Callable[[str, str], object],
+    ) -> None:
+        """`seconds` is a clock that never jumps: `time.monotonic`. `hooked` hears of every Fleet (`<namespace>/<name>`) with a
+        webhook, and why that hears nobody; empty: it does.
+        """
+        self._hooked = hooked
         self._data = data
         self._api = api
         self._seconds = seconds
@@ -45,12 +55,26 @@ class Hooks:
             self._read_at = now
 
     def _of(self, body: JsonObject) -> tuple[bytes, ...]:
-        name = name_of(body)
         try:
             ref = fleet_spec(body).webhook
-            found = self._data.secret(ref) if ref is not None else {}
-        except UsageError:  # the Secret is not there: what it held once is good no more
+        except GitopsMcError:  # the Fleet's status says so
+            return self._known.get(name_of(body), ())
+        if ref is None:
+            self._tell(body, "")
             return ()
-        except GitopsMcError:
-            return self._known.get(name, ())
-        return tuple(found[key] for key in ("secret", "next") if found.get(key))
+        try:
+            found = self._data.secret(ref)
+        except UsageError as error:  # the Secret is not there: what it held once is good no more
+            self._tell(body, f"{error.message}; {error.hint}" if error.hint else error.message)
+            return ()
+        except GitopsMcError as error:
+            if not error.transient:
+                self._tell(body, f"Secret {ref.name} cannot be read: {error.message}")
+            return self._known.get(name_of(body), ())
+        good = tuple(value for key in _KEYS if (value := found.get(key, b"").strip(b"\r\n")))
+        there = ", ".join(sorted(found)) or "none"
+        self._tell(body, "" if good else f"Secret {ref.name} has nothing under {_KEYS[0]}; its keys: {there}")
+        return good
+
+    def _tell(self, body: JsonObject, problem: str) -> None:
+        self._hooked(f"{self._data.namespace}/{name_of(body)}", problem)

@@ -391,3 +391,18 @@ def test_a_bug_in_telling_is_logged_and_goes_no_further(observed: Observed) -> N
         ("crashed", "telling of a pass"),
         ("crashed", "the loop of ops/prod"),
     ]
+
+
+def test_a_webhook_that_hears_nobody_is_told_once_by_the_leader_and_when_it_hears_again(
+    observed: Observed,
+) -> None:
+    observed.telemetry.hooked(FLEET, "Secret hook is not there")
+    assert observed.logged() == []  # on standby: the leader tells
+    observed.telemetry.leads = True
+    for problem in ("", "Secret hook is not there", "Secret hook is not there", "", ""):
+        observed.telemetry.hooked(FLEET, problem)
+    observed.events.flush()
+    assert observed.logged() == ["webhook_deaf", "webhook_hears"]
+    (deaf, _) = observed.written
+    assert (deaf["reason"], deaf["type"]) == ("WebhookDeaf", "Warning")
+    assert deaf["message"] == "its webhook takes no request, and the poll goes on: Secret hook is not there"

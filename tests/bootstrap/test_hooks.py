@@ -44,7 +44,13 @@ class Site:
         body = {"apiVersion": GROUP_VERSION, "kind": FLEET.kind, "metadata": {"name": "prod"}, "spec": spec}
         api.create(GLOBAL_CLUSTER, FLEET, body, namespace=NAMESPACE)
         self.call("POST", SECRET, {"metadata": {"name": "hook"}, "data": coded(secret="one")})
-        self.hooks = Hooks(Data(api, NAMESPACE), api, lambda: self.seconds)
+        self.told: list[tuple[str, str]] = []
+        self.hooks = Hooks(
+            Data(api, NAMESPACE),
+            api,
+            lambda: self.seconds,
+            lambda fleet, problem: self.told.append((fleet, problem)),
+        )
         self.hooks.refresh(frozenset())
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
@@ -91,3 +97,29 @@ def test_while_it_cannot_be_read_what_was_good_stays(site: Site, away: str) -> N
 def test_a_secret_that_was_deleted_is_good_no_more(site: Site) -> None:
     site.call("DELETE", f"{SECRET}/hook")
     assert site.after(READ_EVERY) == ()
+    fleet, problem = site.told[-1]
+    assert fleet == "gitops-mc/prod"
+    assert problem.startswith("Secret hook is not in namespace gitops-mc; kubectl -n gitops-mc create secret")
+    site.call("POST", SECRET, {"metadata": {"name": "hook"}, "data": coded(secret="two")})
+    assert site.after(READ_EVERY) == (b"two",)
+    assert site.told[-1] == ("gitops-mc/prod", "")
+
+
+def test_a_line_break_at_the_end_of_a_secret_does_not_count(site: Site) -> None:
+    site.call("PATCH", f"{SECRET}/hook", {"data": coded(secret="one\n", next="two\r\n")})
+    assert site.after(READ_EVERY) == (b"one", b"two")
+
+
+@pytest.mark.parametrize("held", [{"secret": None, "token": "x"}, {"secret": "\n"}])
+def test_a_secret_without_the_key_is_told_and_takes_nobody(site: Site, held: dict[str, str | None]) -> None:
+    data = {name: None if value is None else coded(v=value)["v"] for name, value in held.items()}
+    site.call("PATCH", f"{SECRET}/hook", {"data": data})
+    assert site.after(READ_EVERY) == ()
+    assert site.told[-1][1].startswith("Secret hook has nothing under secret; its keys: ")
+
+
+def test_what_cannot_be_read_for_a_moment_is_no_trouble_of_the_secret(site: Site) -> None:
+    site.away = "/secrets/"
+    told = len(site.told)
+    site.after(READ_EVERY)
+    assert len(site.told) == told

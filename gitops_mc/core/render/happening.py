@@ -132,6 +132,13 @@ class Reason(Enum):
         "a commit is not used, and the last good one stays",
     )
     POLL_FAILED = ("PollFailed", Weight.WARNING, About.FLEET, "the source cannot be read; told once")
+    WEBHOOK_DEAF = (
+        "WebhookDeaf",
+        Weight.WARNING,
+        About.FLEET,
+        "the Secret of its webhook is not there or holds none, so that every request is answered 401; told once",
+    )
+    WEBHOOK_HEARS = ("WebhookHears", Weight.NORMAL, About.FLEET, "it has a secret again")
     POLL_RECOVERED = ("PollRecovered", Weight.NORMAL, About.FLEET, "it can be read again")
 
     def __init__(self, word: str, weight: Weight, about: About, when: str) -> None:
