@@ -28,7 +28,7 @@ _KEPT = tuple(
 
 @dataclass(frozen=True, slots=True)
 class MeasuredTransport:
-    """Counts requests, writes and saves of one fleet (empty: of the controller itself). Changes nothing of them."""
+    """Counts requests, writes and saves of one fleet (empty: of the controller itself, which saves nothing). Changes nothing of them."""
 
     inner: Transport
     fleet: str
@@ -55,7 +55,9 @@ class MeasuredTransport:
         kind = next((kind for path, kind in _MANAGED if _below(request.path, path)), None)
         if kind is not None:
             self.metrics.wrote(self.fleet, cluster, kind, _written(status))
-        elif any(request.path.startswith(root) and plural in request.path for root, plural in _KEPT):
+        elif self.fleet and any(
+            request.path.startswith(root) and plural in request.path for root, plural in _KEPT
+        ):
             self.metrics.saved(self.fleet, _saved(status))
 
 

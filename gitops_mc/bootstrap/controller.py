@@ -149,7 +149,9 @@ def controller(
                 files=files,
                 expires=observing.telemetry.expires,
             )
-            objects = FleetObjects(own, options.namespace, name)
+            counted = guard(observing.measured(way, name))  # what is kept of a Fleet counts as its own
+            kept = ClusterApi(counted, clock, jitter=jitter, patience=_QUICK)
+            objects = FleetObjects(kept, options.namespace, name)
             return FleetLoop(objects, means, clock, observing.telemetry)
 
         made = Controller(

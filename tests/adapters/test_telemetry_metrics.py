@@ -331,6 +331,13 @@ def test_a_real_deletion_is_a_write(scraped: Scraped) -> None:
     )
 
 
+def test_the_controller_itself_remembers_nothing(scraped: Scraped) -> None:
+    """A process on standby asks for a poll by an annotation on the Fleet: no save of a memory."""
+    answered = MeasuredTransport(Answers(200), "", scraped.metrics, lambda: 0.0)
+    answered.send("global", Request("PATCH", ROLLOUT, content_type=JSON_PATCH), timeout=1.0)
+    assert [name for name, _ in scraped.series() if name.startswith("memory")] == []
+
+
 def test_what_is_remembered_is_counted_as_saved_or_in_conflict(scraped: Scraped) -> None:
     sent(scraped, Request("PATCH", ROLLOUT, content_type=JSON_PATCH), 200, 409, 422, None)
     assert [

@@ -128,10 +128,13 @@ def site(folder: Path) -> Iterator[Site]:
 
 
 @contextmanager
-def controller(where: Site) -> Iterator[None]:
-    """A controller of the site, ended with it."""
+def controller(where: Site, *more: str) -> Iterator[None]:
+    """A controller of the site, ended with it; with more options."""
     log = (where.folder / "controller.log").open("w")
-    with log, _process("controller", "--allow-unprotected-git", environment=where.environment, log=log):
+    with (
+        log,
+        _process("controller", "--allow-unprotected-git", *more, environment=where.environment, log=log),
+    ):
         yield
 
 

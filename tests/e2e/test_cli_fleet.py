@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from socket import socket
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -36,15 +38,27 @@ def test_while_no_controller_runs_a_request_says_so_and_stays(place: Site) -> No
 
 
 def test_people_approve_hold_suspend_take_over_and_look_while_it_runs(place: Site) -> None:
-    with controller(place):
+    with socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with controller(place, "--probes", f"127.0.0.1:{port}"):
         place.wait(waits_for_somebody)
+        _saves_count_for_their_fleet(port)
         _approve(place)
         _hold_at_once(place)
         _by_hand(place)
         _take_over(place)
         acts = json.loads(place.run("history", "--fleet", "prod", "-o", "json").out)["history"]
-    verbs = [act["what"].split()[0] for act in acts if act["who"] != "gitops-mc"]
+    verbs = [act["what"].split()[0] for act in acts if not act["what"].startswith("not carried")]
     assert verbs == ["hold", "hold", "approve", "release", "suspend", "resume", "takeover", "resume"]
+
+
+def _saves_count_for_their_fleet(port: int) -> None:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        found = [
+            line for line in answer.read().decode().splitlines() if line.startswith("gitops_mc_memory_saves")
+        ]
+    assert {line.partition('fleet="')[2].partition('"')[0] for line in found} == {"gitops-mc/prod"}, found
 
 
 def _approve(place: Site) -> None:
