@@ -33,6 +33,7 @@ from gitops_mc.sandbox.apiserver.persist import finish, refuse_invalid
 from gitops_mc.sandbox.apiserver.reads import not_found
 from gitops_mc.sandbox.apiserver.requests import BY_ID, decoded, object_in, unsupported_media_type
 from gitops_mc.sandbox.apiserver.schema import Schema, prune
+from gitops_mc.sandbox.apiserver.secrets import with_data
 from gitops_mc.sandbox.apiserver.store import Stored, WriteVerb
 from gitops_mc.sandbox.apiserver.strategic import STRATEGIC_PATCH, strategic_patch
 from gitops_mc.sandbox.apiserver.writing import Writing, check_version, conflict, invalid_object
@@ -108,11 +109,11 @@ def _checked_new(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pruned(writing: Writing, body: dict[str, Any]) -> dict[str, Any]:
-    """Without what the kind does not have, and with a warning of it."""
+    """Without what the kind does not have, and with a warning of it; a Secret as it is kept."""
     found: dict[str, Any] = prune(body, writing.resource.schema)
     if found is not body:
         note_dropped(writing, body)
-    return found
+    return with_data(writing.resource, found)
 
 
 def _existing(writing: Writing) -> Stored:
@@ -213,7 +214,7 @@ def _apply(writing: Writing) -> Response:
         force="taken" if is_on(writing.query, "force") else "asked",
     )
     check_version(writing, live, metadata)
-    obj = changed_object(writing, live.obj, merged)
+    obj = changed_object(writing, live.obj, with_data(resource, merged))
     return finish(writing, live, obj, owners, "apply")
 
 
