@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 import pytest
 
-from gitops_mc.core.model import Content, DesiredCluster
+from gitops_mc.core.model import Content, DesiredCluster, Open
 from gitops_mc.core.policy import Approval, ClusterSelector, Count, FleetPolicy, Rollout, Wave
 from gitops_mc.core.rollout.case import Assessment
+from gitops_mc.core.rollout.gating import GateBook
 from gitops_mc.core.rollout.memory import ClusterMemory, WaveMemory
 from gitops_mc.core.rollout.moves import Standing, WaveState
 from gitops_mc.core.rollout.waves import Budget, Line, lines, look, remembered
@@ -30,7 +32,7 @@ def line(*members: str, approval: Approval = Approval.AUTOMATIC, soak: int = 0) 
 
 def state(a: dict[str, Assessment], budget: Budget = CALM, **settings: object) -> WaveState:
     made = line(*a, **settings)  # type: ignore[arg-type]
-    return look(made, a, WaveMemory("x"), budget, NOW, closed="")[0].state
+    return look(made, a, WaveMemory("x"), budget, NOW, closed="", read_at={})[0].state
 
 
 @pytest.mark.parametrize(
@@ -107,8 +109,13 @@ def test_limits_tolerate_failures_and_unreachable_clusters_but_one_has_to_pass()
 def test_a_wave_with_work_waits_for_its_approval_and_an_approved_one_opens() -> None:
     a = found(a=Standing.READY)
     made = line("a", approval=Approval.MANUAL)
-    assert look(made, a, WaveMemory("x"), CALM, NOW, closed="")[0].state is WaveState.NEEDS_APPROVAL
-    assert look(made, a, WaveMemory("x", approved=True), CALM, NOW, closed="")[0].state is WaveState.OPEN
+    assert (
+        look(made, a, WaveMemory("x"), CALM, NOW, closed="", read_at={})[0].state is WaveState.NEEDS_APPROVAL
+    )
+    assert (
+        look(made, a, WaveMemory("x", approved=True), CALM, NOW, closed="", read_at={})[0].state
+        is WaveState.OPEN
+    )
 
 
 def test_approval_and_soak_end_with_the_contents_even_when_those_come_back() -> None:
@@ -119,14 +126,55 @@ def test_approval_and_soak_end_with_the_contents_even_when_those_come_back() -> 
     other = remembered(made, {"a": cluster("a", "c2")}, approved)
     back = remembered(made, {"a": cluster("a", "c1")}, other)
     assert (other.approved, back.approved, back.soak_since) == (False, False, None)
+    assert back.soaked is False
+
+
+OPEN = Open("it is")
+SETTLED = GateBook({}, {}, {}, frozenset(), OPEN, OPEN, rolling=False, memory=ClusterMemory())
+SOAKING = WaveMemory("x", soak_since=NOW - timedelta(minutes=30), soaked=False)
+
+
+def soaks(
+    assessed: dict[str, Assessment], memory: WaveMemory, /, **read_at: datetime
+) -> tuple[WaveState, WaveMemory]:
+    view, after = look(line(*assessed, soak=30), assessed, memory, CALM, NOW, closed="", read_at=read_at)
+    return view.state, after
+
+
+def settled(*names: str) -> dict[str, Assessment]:
+    return {n: replace(a, gates=SETTLED) for n, a in found(**dict.fromkeys(names, P)).items()}
 
 
 def test_a_soak_starts_only_when_the_gates_of_all_that_passed_are_open() -> None:
-    a = found(a=P)
-    view, memory = look(line("a", soak=30), a, WaveMemory("x", soak_since=NOW), CALM, NOW, closed="")
-    assert view.state is WaveState.SOAKING
+    found_state, memory = soaks(found(a=P), WaveMemory("x", soak_since=NOW, soaked=False), a=NOW)
+    assert found_state is WaveState.SOAKING
     assert memory.soak_since is None, "no gate of it was read"
-    view, _ = look(
-        line("a", soak=30), a, WaveMemory("x", soak_since=NOW - timedelta(minutes=30)), CALM, NOW, closed=""
+    assert soaks(settled("a"), memory, a=NOW) == (
+        WaveState.SOAKING,
+        WaveMemory("x", soak_since=NOW, soaked=False),
     )
-    assert view.state is WaveState.DONE
+
+
+def test_a_soak_is_over_when_every_cluster_has_been_read_after_its_end_and_stays_over() -> None:
+    early = NOW - timedelta(seconds=1)
+    assert soaks(settled("a", "b"), SOAKING, a=NOW, b=early)[0] is WaveState.SOAKING
+    assert soaks(settled("a", "b"), SOAKING, a=NOW)[0] is WaveState.SOAKING, "b does not answer"
+    found_state, over = soaks(settled("a", "b"), SOAKING, a=NOW, b=NOW)
+    assert (found_state, over.soaked) == (WaveState.DONE, True)
+    assert soaks(found(a=P, b=P), over) == (WaveState.DONE, over), "what closes later starts no soak anew"
+
+
+def test_a_gate_that_closes_in_the_last_moment_starts_the_soak_anew() -> None:
+    found_state, memory = soaks(found(a=P), SOAKING, a=NOW)
+    assert (found_state, memory.soak_since) == (WaveState.SOAKING, None)
+
+
+def test_a_hand_that_changes_something_after_the_soak_starts_it_anew() -> None:
+    edited = {n: replace(a, undone="somebody has edited it") for n, a in settled("a").items()}
+    found_state, memory = soaks(edited, replace(SOAKING, soaked=True), a=NOW)
+    assert (found_state, memory.soak_since, memory.soaked) == (WaveState.SOAKING, None, False)
+
+
+def test_what_had_soaked_with_a_release_that_did_not_say_so_has_soaked() -> None:
+    found_state, memory = soaks(found(a=P), replace(SOAKING, soaked=None))
+    assert (found_state, memory.soaked) == (WaveState.DONE, True)

@@ -226,6 +226,7 @@ def _waves(
     clusters = {c.name: c for c in on.fleet.clusters}
     ordered, _ = lines(on.fleet.policy, on.fleet.clusters)
     views: list[WaveView] = []
+    read_at = _read_at(on)
     order = fleet_order(on.acts)
     closed = on.fault or ("" if order is None else order.told)
     for position, line in enumerate(ordered):
@@ -233,8 +234,8 @@ def _waves(
         if line.wave.name in on.acts.approved:
             wave_memory = replace(wave_memory, approved=True)
         if not closed and position and has_work(line, found):
-            closed = _before_opening(ordered[:position], found, on, budget)
-        view, wave_memory = look(line, found, wave_memory, budget, on.now, closed=closed)
+            closed = _before_opening(ordered[:position], found, on, budget, read_at)
+        view, wave_memory = look(line, found, wave_memory, budget, on.now, closed=closed, read_at=read_at)
         memory = memory.with_wave(line.wave.name, wave_memory)
         views.append(replace(view, contents=wave_memory.contents))
         if view.state is not WaveState.DONE and not closed:
@@ -257,15 +258,25 @@ def _proven(
     return memory, result
 
 
-def _before_opening(before: Sequence[Line], found: Mapping[str, Assessment], on: Pass, budget: Budget) -> str:
+def _read_at(on: Pass) -> dict[str, datetime]:
+    """When the pools of each cluster were read last; without those that do not answer."""
+    live = on.observed.live
+    return {n: x.pools.at for n, x in live.items() if isinstance(x.pools, Known) and x.dark is None}
+
+
+def _before_opening(
+    before: Sequence[Line],
+    found: Mapping[str, Assessment],
+    on: Pass,
+    budget: Budget,
+    read_at: Mapping[str, datetime],
+) -> str:
     """Why the wave after `before` stays closed although they are done; empty when it may open."""
     if budget.too_many_unreachable:
         return (
             f"{count(budget.unreachable, 'cluster')} blocked or unreachable, {budget.unreachable_allowed} tolerated "
             "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
         )
-    live = on.observed.live
-    read_at = {n: x.pools.at for n, x in live.items() if isinstance(x.pools, Known) and x.dark is None}
     stale = not_reread(before, found, read_at, on.now)
     return f"looking again at {', '.join(stale[:3])} before this wave opens" if stale else ""
 

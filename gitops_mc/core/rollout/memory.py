@@ -241,6 +241,8 @@ class WaveMemory:
     """Digest of the wave's clusters and their contents; another one ends approval and soak, even back."""
     approved: bool = False
     soak_since: datetime | None = None
+    soaked: bool | None = None
+    """The soak was over once, and nothing has ended it since. None: a former release, which did not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, digest_of
 from gitops_mc.core.policy import Approval, ClusterSelector, FleetPolicy, Wave
@@ -16,6 +16,7 @@ FRESH = timedelta(minutes=2)
 """How old facts about passed clusters may be when the next wave opens."""
 
 _COSTS_NOTHING = (Standing.PROBLEMS,)
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def contents_digest(line: Line, clusters: Mapping[str, DesiredCluster]) -> str:
 def remembered(line: Line, clusters: Mapping[str, DesiredCluster], memory: WaveMemory | None) -> WaveMemory:
     """The wave's memory for its contents of now; any other contents end approval and soak, even when they come back."""
     digest = contents_digest(line, clusters)
-    return memory if memory is not None and memory.contents == digest else WaveMemory(digest)
+    return memory if memory is not None and memory.contents == digest else WaveMemory(digest, soaked=False)
 
 
 def look(
@@ -85,12 +86,13 @@ def look(
     now: datetime,
     *,
     closed: str,
+    read_at: Mapping[str, datetime],
 ) -> tuple[WaveView, WaveMemory]:
-    """The state of one wave. `closed`: why no cluster of it may start, or empty."""
+    """The state of one wave. `closed`: why no cluster of it may start, or empty. `read_at`: when each cluster was read last."""
     done, why = _done(line, found, budget)
     wave = line.wave
     if done and wave.soak > timedelta(0) and line.members:
-        return _soaking(line, found, memory, now)
+        return _soaking(line, found, memory, now, read_at)
     if done:
         return WaveView(wave.name, WaveState.DONE, why, line.members), memory
     if closed:
@@ -98,7 +100,7 @@ def look(
     if wave.approval is Approval.MANUAL and not memory.approved and has_work(line, found):
         reason = f"wave {wave.name} waits for approval: gitops-mc apply --approve {wave.name}"
         return WaveView(wave.name, WaveState.NEEDS_APPROVAL, reason, line.members), memory
-    return WaveView(wave.name, WaveState.OPEN, why, line.members), replace(memory, soak_since=None)
+    return WaveView(wave.name, WaveState.OPEN, why, line.members), _unsoaked(memory)
 
 
 def has_work(line: Line, found: Mapping[str, Assessment]) -> bool:
@@ -134,33 +136,48 @@ def _tolerated(standing: Standing, budget: Budget) -> bool:
 
 
 def _soaking(
-    line: Line, found: Mapping[str, Assessment], memory: WaveMemory, now: datetime
+    line: Line,
+    found: Mapping[str, Assessment],
+    memory: WaveMemory,
+    now: datetime,
+    read_at: Mapping[str, datetime],
 ) -> tuple[WaveView, WaveMemory]:
     """The soak runs while the gates of all passed clusters stay open, with what was written; one that closes restarts it,
-    and so does a hand that changes what the content wrote.
+    and so does a hand that changes what the content wrote. Only time that was seen counts: it is over when every passed cluster
+    has been read after its end, for what a server that does not answer would say nobody knows.
     """
     wave = line.wave
     passed = [n for n in line.members if found[n].standing is Standing.PASSED]
     undone = [n for n in passed if found[n].undone]
     shaky = undone or [n for n in passed if not all_open(found[n])]
-    over = memory.soak_since is not None and now - memory.soak_since >= wave.soak
-    if over and not undone:
-        return WaveView(wave.name, WaveState.DONE, "soaked", line.members), memory
+    seen = min((read_at.get(name, _NEVER) for name in passed), default=now)
+    if not undone and (memory.soaked or _is_over(memory, wave.soak, now, None if shaky else seen)):
+        return WaveView(wave.name, WaveState.DONE, "soaked", line.members), replace(memory, soaked=True)
     if shaky:
         state = "as it was written" if undone else "settled"
         reason = f"the soak starts when {', '.join(shaky)} is {state}: {found[shaky[0]].reason}"
         view = WaveView(wave.name, WaveState.SOAKING, reason, line.members, wave.soak)
-        return view, replace(memory, soak_since=None)
+        return view, _unsoaked(memory)
     since = memory.soak_since or now
-    left = wave.soak - (now - since)
-    view = WaveView(
-        wave.name,
-        WaveState.SOAKING,
-        f"until {(since + wave.soak).isoformat(timespec='seconds')}",
-        line.members,
-        left,
+    left = max(timedelta(0), wave.soak - (now - since))
+    reason = f"until {(since + wave.soak).isoformat(timespec='seconds')}"
+    if not left:
+        reason += ", and until its clusters have been read after that"
+    return WaveView(wave.name, WaveState.SOAKING, reason, line.members, left), replace(
+        memory, soak_since=since
     )
-    return view, replace(memory, soak_since=since)
+
+
+def _is_over(memory: WaveMemory, soak: timedelta, now: datetime, seen_open: datetime | None) -> bool:
+    if memory.soak_since is None:
+        return False
+    if memory.soaked is None:  # as in the release that wrote this: else all that has soaked would soak again
+        return now - memory.soak_since >= soak
+    return seen_open is not None and seen_open - memory.soak_since >= soak
+
+
+def _unsoaked(memory: WaveMemory) -> WaveMemory:
+    return replace(memory, soak_since=None, soaked=False)
 
 
 def not_reread(
