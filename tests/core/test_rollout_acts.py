@@ -304,6 +304,14 @@ def test_all_that_can_go_back_do() -> None:
     assert found.memory.cluster("edge-2").rollback is None
 
 
+def test_who_forgets_a_cluster_in_mid_roll_is_told_that_others_may_start_beside_it() -> None:
+    rolls = ClusterMemory(started=Content("c1"), begun=True, touched=("gpu", "worker"))
+    said = changed(acts.forget(fleet(edge_1=rolls), "edge-1", BY)).said
+    assert "pools gpu, worker may still roll" in " ".join(said)
+    said = changed(acts.forget(fleet(edge_1=replace(rolls, out=True)), "edge-1", BY)).said
+    assert "roll" not in " ".join(said)
+
+
 def test_what_is_forgotten_is_gone_but_for_the_halt_it_is_in() -> None:
     memory = fleet(edge_1=failed("pool:worker"), edge_2=ClusterMemory(started=OLD))
     found = changed(acts.forget(memory, "edge-1", BY))

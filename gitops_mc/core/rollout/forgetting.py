@@ -41,6 +41,11 @@ def forget(memory: FleetMemory, cluster: str, by: By) -> ActResult:
         said.append(
             f"its step for {title_of(m.step.step)} was open: {pools} may stand paused by us, and is unpaused by hand alone"
         )
+    elif m.begun and not m.out and m.touched:
+        said.append(
+            f"{named('pool', m.touched)} may still roll with what was written, and counts for no budget any more: other "
+            "clusters may start beside it"
+        )
     if memory.halt is not None and cluster in memory.halt.clusters:
         said.append(f"the halt stays, for it had failed: gitops-mc release {cluster} lifts it")
     return Changed(memory.without_cluster(cluster).with_act(by.act(f"forget {cluster}")), tuple(said))
