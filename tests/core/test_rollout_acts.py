@@ -308,7 +308,9 @@ def test_who_forgets_a_cluster_in_mid_roll_is_told_that_others_may_start_beside_
     rolls = ClusterMemory(started=Content("c1"), begun=True, touched=("gpu", "worker"))
     said = changed(acts.forget(fleet(edge_1=rolls), "edge-1", BY)).said
     assert "pools gpu, worker may still roll" in " ".join(said)
-    said = changed(acts.forget(fleet(edge_1=replace(rolls, out=True)), "edge-1", BY)).said
+    said = changed(
+        acts.forget(fleet(edge_1=replace(rolls, passed=Content("c1"), passed_at=NOW)), "edge-1", BY)
+    ).said
     assert "roll" not in " ".join(said)
 
 
