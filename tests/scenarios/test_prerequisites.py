@@ -10,6 +10,7 @@ from gitops_mc.sandbox.fleet import simple_fleet
 from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
 
 ONE = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
+MORE = machine_config("60-worker-more", files={"/etc/more.conf": "one\n"}, app_service=UNIT)
 TWO = machine_config("50-worker-app", files={"/etc/app.conf": "two\n"}, app_service=UNIT)
 
 
@@ -168,3 +169,21 @@ def test_a_manifest_that_would_give_a_default_pool_other_nodes_is_refused_before
     world.run(hours=1)
     assert world.writes("edge-1") == ()
     assert world.standing("edge-1") in {Standing.BLOCKED, Standing.PROBLEMS}
+
+
+def test_a_file_with_an_error_beside_what_has_passed_is_told_and_once_it_is_mended_it_is_rolled_out() -> None:
+    """What cannot be read is no part of the content, which is the same as the one that has passed."""
+    world = RolloutWorld(spec=simple_fleet("edge-1"), files={"clusters/edge-1/app.yaml": ONE})
+    assert isinstance(world.run(), Done)
+    before = world.writes("edge-1")
+    world.files["clusters/edge-1/more.yaml"] = MORE.replace("MachineConfig", "MachineConfg")
+    world.run()
+    view = world.view("edge-1")
+    assert view.standing is Standing.PROBLEMS
+    assert "clusters/edge-1/more.yaml" in view.reason
+    assert "MachineConfg" in view.reason
+    assert world.writes("edge-1") == before
+    world.files["clusters/edge-1/more.yaml"] = MORE
+    assert isinstance(world.run(), Done)
+    assert world.standing("edge-1") is Standing.PASSED
+    assert len(world.writes("edge-1")) > len(before)

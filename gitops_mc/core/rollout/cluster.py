@@ -54,14 +54,14 @@ def _look_into(case: Case, memory: ClusterMemory) -> Assessment:
     current = progress(replace(case, memory=memory), started) if started is not None else None
     if current is not None:
         memory = current.memory
-    if started is not None and started.content == case.newest.content and not memory.rolled_back:
-        assert current is not None
-        return _again(replace(case, memory=memory), current)
-    if case.newest.blocked:
+    if case.newest.blocked:  # what cannot be read is no part of the content, which may be what has passed
         problems = _problems(case.newest)
         if current is not None and current.in_rollout:
             return replace(current, reason=f"{current.reason}; newer content has problems: {problems}")
         return Assessment(case.name, Standing.PROBLEMS, problems, memory, case.newest)
+    if started is not None and started.content == case.newest.content and not memory.rolled_back:
+        assert current is not None
+        return _again(replace(case, memory=memory), current)
     arriving = admission(replace(case, memory=memory), current)
     if current is not None and current.in_rollout and current.standing is not Standing.SKIPPED:
         return _at_border(_on_its_way_back(replace(current, admission=arriving)))
