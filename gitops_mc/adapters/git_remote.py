@@ -63,7 +63,7 @@ class RemoteSource:
         self._folder = folder
         self._access = access
         self._limits = limits
-        self._store = GitStore(cache)
+        self._store = GitStore(cache.absolute())  # git runs in a folder of its own
         self._polling = threading.Lock()
         self._left = False
         self._doubtful = True

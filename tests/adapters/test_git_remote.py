@@ -64,6 +64,17 @@ def test_a_poll_brings_the_default_branch_and_only_its_newest_commit(
         followed.tree(first)
 
 
+def test_a_cache_that_is_named_from_where_the_process_stands_is_as_good_as_any(
+    fleet: Origin, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commit = fleet.commit("1")
+    followed = source(server, Path("cache"))
+    assert polled(followed).commit == commit
+    assert texts(followed.tree()) == {"a": "1"}
+    assert (tmp_path / "cache").is_dir()
+
+
 def test_reading_never_goes_to_the_server(fleet: Origin, server: GitServer, tmp_path: Path) -> None:
     fleet.commit("1")
     followed = source(server, tmp_path / "cache")
