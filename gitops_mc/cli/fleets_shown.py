@@ -12,7 +12,7 @@ from gitops_mc.core.errors import EXIT_DONE, UsageError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.fleet_status import fleet_json, fleet_text
-from gitops_mc.core.render.fleet_why import fleet_why, fleet_why_json, fleet_why_text
+from gitops_mc.core.render.fleet_why import fleet_why, fleet_why_json, fleet_why_text, no_such_cluster
 from gitops_mc.core.rollout.acts import moment
 
 
@@ -37,10 +37,8 @@ def show_why(terminal: Terminal, fleet: FleetAsked, subject: str, output: str) -
     told, commands = _looked(fleet)
     names = [c["cluster"] for c in told["clusters"]]
     if name not in names:
-        raise UsageError(
-            f"Fleet {fleet.namespace}/{fleet.name} has no cluster {name}",
-            hint=f"there are: {', '.join(names) or 'none yet'}",
-        )
+        message, hint = no_such_cluster(told, name)
+        raise UsageError(message, hint=commands.said(hint))
     links = fleet_why(told, name, _at(told), commands)
     if output == "json":
         terminal.json(fleet_why_json(told, name, links))

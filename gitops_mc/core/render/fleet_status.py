@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from gitops_mc.core.custom.conditions import WHAT_HELPS
-from gitops_mc.core.model import JsonObject, metadata, name_of
+from gitops_mc.core.model import JsonObject, count, metadata, name_of
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.plan_words import duration
@@ -138,7 +138,12 @@ def _lines(told: JsonObject, now: datetime, commands: FleetCommands) -> Iterator
         yield from unseen(told["remembered_at"], now, commands)
     waves = {str(w["wave"]): w for w in told["waves"]}
     counted = [{**w, "reason": _counted(w)} for w in waves.values()]
-    yield from status_text({**told, "waves": counted}, now)
+    carried_out = [act for act in told["acts"] if not _refused(act)]
+    yield from status_text({**told, "waves": counted, "acts": carried_out}, now)
+    if refused := len(told["acts"]) - len(carried_out):
+        yield Line(
+            f"{count(refused, 'request')} not carried out: gitops-mc history {commands.options}", Tone.DIM
+        )
     said = " ".join((told["outlook"] or {}).get("acts", ()))
     for cluster in told["clusters"]:
         for text in _noted(cluster, said):
@@ -212,6 +217,10 @@ def _noted(cluster: Mapping[str, Any], said: str) -> Iterator[str]:
         yield f"time alone brings it no further: {cluster['hands']}"
 
 
+def _refused(act: Mapping[str, Any]) -> bool:
+    return str(act.get("what") or "").startswith("not carried out")
+
+
 def history_lines(acts: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[Line]:
     """One line an act, the oldest first."""
     if not acts:
@@ -220,7 +229,7 @@ def history_lines(acts: Sequence[Mapping[str, Any]], now: datetime) -> Iterator[
         at = _moment(act.get("at"))
         ago = "" if at is None else f" ({duration(max(now - at, timedelta(0)))} ago)"
         why = f": {act['why']}" if act.get("why") else ""
-        refused = str(act.get("what") or "").startswith("not carried out")
+        refused = _refused(act)
         when = act.get("at") if at is None else at.isoformat(timespec="seconds")
         told = f"{when}{ago} {act.get('who')}: {act.get('what')}{why}"
         yield Line(one_line(told), Tone.BAD if refused else Tone.PLAIN)

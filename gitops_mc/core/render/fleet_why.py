@@ -13,7 +13,7 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.fleet_status import orders, source_line, unseen
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing, WaveState
-from gitops_mc.core.why.cluster import COMMANDS
+from gitops_mc.core.why.cluster import commands_of
 
 _OPEN: Final = (WaveState.OPEN.value, WaveState.SOAKING.value, WaveState.DONE.value)
 _GOOD: Final = (Standing.PASSED.value, Standing.READY.value, Standing.IN_FLIGHT.value)
@@ -32,14 +32,14 @@ class FleetLink:
 def fleet_why(told: JsonObject, name: str, now: datetime, commands: FleetCommands) -> tuple[FleetLink, ...]:
     """`told` is what `fleet_json` gave; `name` is one of its clusters."""
     cluster = next(c for c in told["clusters"] if c["cluster"] == name)
-    links = (*_of_fleet(told, now, commands), *_of_wave(told, cluster), *_of_cluster(cluster))
+    links = (*_of_fleet(told, name, now, commands), *_of_wave(told, cluster), *_of_cluster(cluster))
     return tuple(
         FleetLink(n.subject, commands.said(n.told), n.blocks, tuple(map(commands.said, n.commands)))
         for n in links
     )
 
 
-def _of_fleet(told: JsonObject, now: datetime, commands: FleetCommands) -> Iterator[FleetLink]:
+def _of_fleet(told: JsonObject, name: str, now: datetime, commands: FleetCommands) -> Iterator[FleetLink]:
     fleet = told["fleet"]
     yield FleetLink("git", source_line(fleet["source"]).text, blocks=bool(fleet["source"]["problem"]))
     for line in unseen(told["remembered_at"], now, commands):
@@ -47,7 +47,7 @@ def _of_fleet(told: JsonObject, now: datetime, commands: FleetCommands) -> Itera
     for line in orders(fleet):
         yield FleetLink("fleet", line.text, blocks=True, commands=("gitops-mc resume",))
     if halt := told["halt"]:
-        whys = tuple(f"gitops-mc why {n}" for n in halt["clusters"])
+        whys = tuple(f"gitops-mc why {n}" for n in halt["clusters"] if n != name)
         yield FleetLink("halt", halt["reason"], blocks=True, commands=(*whys, "gitops-mc release --all"))
 
 
@@ -65,7 +65,7 @@ def _of_cluster(c: Mapping[str, Any]) -> Iterator[FleetLink]:
     name, standing = c["cluster"], c["standing"]
     failure = c["failure"]
     reason = "" if c["reason"] in {"", standing} else f": {c['reason']}"
-    acts = tuple(command.format(name) for command in _commands(standing))
+    acts = _commands(standing, name, c["no_rollback"])
     release = (f"gitops-mc release {name}",) if c["hold"] is not None else ()
     yield FleetLink("cluster", f"{standing}{reason}", standing not in _GOOD, (*release, *acts))
     if c["hold"] is not None and c["hold"]["reason"] not in reason:
@@ -89,12 +89,38 @@ def _of_cluster(c: Mapping[str, Any]) -> Iterator[FleetLink]:
         yield FleetLink("cluster", f"time alone brings it no further: {c['hands']}", blocks=True)
 
 
-def _commands(standing: str) -> tuple[str, ...]:
+def _commands(standing: str, name: str, no_rollback: str) -> tuple[str, ...]:
     """Empty for a standing of a memory alone (`not started`), and where nothing has to be done."""
     known = {s.value: s for s in Standing}
     if standing not in known or standing in _GOOD:
         return ()
-    return COMMANDS.get(known[standing], ())
+    return commands_of(known[standing], name, no_rollback)
+
+
+def no_such_cluster(told: JsonObject, name: str) -> tuple[str, str]:
+    """That a Fleet has no cluster of this name, or that nobody knows yet which it has; and what helps."""
+    title = f"{told['fleet']['namespace']}/{told['fleet']['name']}"
+    there = [c["cluster"] for c in told["clusters"]]
+    trouble = _trouble(told)
+    if there or not trouble:
+        return f"Fleet {title} has no cluster {name}", _named(there, trouble)
+    return (
+        f"nobody knows yet whether Fleet {title} has a cluster {name}: {trouble}",
+        "gitops-mc status shows more",
+    )
+
+
+def _named(there: list[str], trouble: str) -> str:
+    names = f"there are: {', '.join(there) or 'none yet'}"
+    return f"{names}; what Git has now is not followed: {trouble}" if trouble else names
+
+
+def _trouble(told: JsonObject) -> str:
+    """Why what Git has is not followed, or cannot be; empty where it is."""
+    if problem := str(told["fleet"]["source"]["problem"]):
+        return problem
+    outlook = told["outlook"]
+    return "; ".join(outlook["reasons"]) if outlook and outlook["state"] == "unknown" else ""
 
 
 def fleet_why_json(told: JsonObject, name: str, links: tuple[FleetLink, ...]) -> JsonObject:

@@ -31,6 +31,7 @@ from gitops_mc.core.rollout.moves import (
     Wait,
     WaveState,
 )
+from gitops_mc.core.rollout.rollback import can_be_asked_for
 from gitops_mc.core.rollout.windows import WindowClosed
 
 APPLY = "gitops-mc apply"
@@ -133,6 +134,7 @@ def _cluster(
         "step": None if m.step is None else _step(m.step),
         "failure": None if m.failure is None else _failure(m.failure),
         "rollback": None if m.rollback is None else _rollback(m.rollback),
+        "no_rollback": can_be_asked_for(m),
         "retrying": m.retrying,
         "gates": None if view is None else [_gate(g) for g in view.gates],
         "skipped": m.skipped,

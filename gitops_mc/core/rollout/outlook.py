@@ -154,7 +154,8 @@ def outlook(
         return Wait("writing")
     order = fleet_order(on.acts)
     if order is not None and any(c.standing not in FINAL for c in clusters):
-        return Hold((order.told, *(f"{c.cluster}: {c.reason}" for c in clusters if c.begun)), (order.lift,))
+        begun = (f"{c.cluster} {said(c.standing)}" for c in clusters if c.begun and c.standing not in FINAL)
+        return Hold((order.told, *begun), (order.lift,))  # why each stands so is told of the cluster
     if moving := [c for c in clusters if _moves_on(c)]:
         return Wait("; ".join(f"{c.cluster}: {c.reason}" for c in moving[:3]), _opens_at(moving))
     if memory.halt is not None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.rollback import can_be_asked_for
 from gitops_mc.core.rollout.timing import override
 from gitops_mc.core.why.link import Link, Question, Subject
 
@@ -30,6 +31,13 @@ COMMANDS = {
 """What to type where a cluster stands so; `{0}` is its name."""
 
 
+def commands_of(standing: Standing, cluster: str, no_rollback: str) -> tuple[str, ...]:
+    """The same, without what would be refused. `no_rollback`: why no rollback can be asked for; empty where one can."""
+    found = (command.format(cluster) for command in COMMANDS.get(standing, ()))
+    refused = f"gitops-mc rollback {cluster} "
+    return tuple(c for c in found if not (no_rollback and c.startswith(refused)))
+
+
 def window(q: Question) -> Iterator[Link]:
     """The change window or freeze that it waits for."""
     found = q.view.window
@@ -41,7 +49,7 @@ def window(q: Question) -> Iterator[Link]:
 def cluster(q: Question) -> Iterator[Link]:
     """Where it stands, and with which content."""
     view, m = q.view, q.remembered
-    commands = tuple(c.format(q.name) for c in COMMANDS.get(view.standing, ()))
+    commands = commands_of(view.standing, q.name, can_be_asked_for(m))
     blocks = view.standing not in _GOOD
     held = m.failure is not None and view.reason == m.failure.reason
     told = (

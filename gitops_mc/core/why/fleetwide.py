@@ -74,7 +74,8 @@ def _closing(q: Question, closed: WaveView) -> Iterator[Link]:
     holding = [c for c in q.decision.clusters if c.cluster in first.members and c.standing not in _OVER]
     for view in holding[:_SHOWN]:
         told = f"wave {first.wave} waits for {view.cluster}: {view.standing.value}: {view.reason}"
-        yield Link(Subject.WAVE, told, blocks=True, commands=(f"gitops-mc why {view.cluster}",))
+        commands = () if view.cluster == q.name else (f"gitops-mc why {view.cluster}",)
+        yield Link(Subject.WAVE, told, blocks=True, commands=commands)
 
 
 def _places(q: Question, found: WaveView) -> Iterator[Link]:
