@@ -71,6 +71,18 @@ class LeaseWatched:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTroubled:
+    """Nobody can lead here as things stand: the namespace is not there, or a right is missing. Logged once a minute while it lasts;
+    `times`: how often it was since.
+    """
+
+    level: ClassVar[Level] = Level.WARNING
+    identity: str
+    reason: str
+    times: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FleetForgotten:
     """A Fleet object is gone; nothing is changed on its clusters."""
 
@@ -182,6 +194,7 @@ Fact: TypeAlias = (
     | LeaseTaken
     | LeaseLost
     | LeaseWatched
+    | LeaseTroubled
     | FleetForgotten
     | PollDone
     | PassDone

@@ -19,6 +19,7 @@ from gitops_mc.app.log_events import (
     Happened,
     LeaseLost,
     LeaseTaken,
+    LeaseTroubled,
     LeaseWatched,
     LogEvent,
     PassDone,
@@ -103,7 +104,10 @@ class Telemetry:
     """Who holds the lease, as was seen last; empty: nobody, or it has not been looked at."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _fleets: dict[str, _Known] = field(default_factory=dict)
+    trouble: str = ""
+    """Why nobody can lead as things stand; empty where somebody can."""
     _lease_told: bool = False
+    _lease: _Known = field(default_factory=_Known)
     _senders: _Known = field(default_factory=_Known)
 
     # ------------------------------------------------------------------------------------------------- of one fleet
@@ -185,9 +189,12 @@ class Telemetry:
         """How it stands with the lease; logged where that is another thing than the last time."""
         with self._guarded("telling of the lease"):
             self.measures.led(leadership)
+            self.trouble = leadership.trouble
+            if self.trouble and (times := self._lease.times(self.trouble, self.now())):
+                self.log.tell(LeaseTroubled(identity=self.identity, reason=self.trouble, times=times))
             same = (self.leads, self.holder) == (leadership.leads, leadership.holder)
             self.leads, self.holder = leadership.leads, leadership.holder
-            if same and self._lease_told:
+            if (same and self._lease_told) or (self.trouble and not leadership.holder):
                 return
             self._lease_told = True
             if leadership.leads:

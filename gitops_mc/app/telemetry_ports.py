@@ -43,6 +43,9 @@ class Lease(Protocol):
     @property
     def transitions(self) -> int: ...
 
+    @property
+    def trouble(self) -> str: ...
+
 
 class PollerView(Protocol):
     """What a poll brought."""

@@ -142,6 +142,8 @@ class Observing:
 
     def _readiness(self) -> Readiness:
         telemetry = self.telemetry
+        if telemetry.trouble and not telemetry.leads:
+            return Starting(telemetry.trouble)
         if telemetry.fleets is None:
             return Starting("the Fleets have not been listed yet")
         return Leading(len(telemetry.fleets)) if telemetry.leads else Standby(telemetry.holder)

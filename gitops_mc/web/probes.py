@@ -38,7 +38,7 @@ class Standby:
 
 @dataclass(frozen=True, slots=True)
 class Starting:
-    """The first list of fleets has not succeeded."""
+    """The first list of fleets has not succeeded, or nobody can lead as things stand."""
 
     reason: str
 

@@ -51,6 +51,7 @@ class Lease:
     leads: bool = False
     holder: str = ""
     transitions: int = 0
+    trouble: str = ""
 
 
 @dataclass
@@ -406,3 +407,13 @@ def test_a_webhook_that_hears_nobody_is_told_once_by_the_leader_and_when_it_hear
     (deaf, _) = observed.written
     assert (deaf["reason"], deaf["type"]) == ("WebhookDeaf", "Warning")
     assert deaf["message"] == "its webhook takes no request, and the poll goes on: Secret hook is not there"
+
+
+def test_a_lease_that_nobody_can_have_is_told_once_a_minute(observed: Observed) -> None:
+    for _ in range(20):
+        observed.telemetry.led(Lease(trouble="namespace nope is not there"))
+        observed.world.clock.wait_for(5)
+    assert observed.logged() == ["lease_troubled", "lease_troubled"]
+    observed.telemetry.led(Lease(leads=True, holder="pod-a"))
+    assert observed.logged()[-1] == "lease_taken"
+    assert not observed.telemetry.trouble

@@ -187,3 +187,17 @@ def test_a_leader_frozen_in_a_write_and_woken_after_another_took_over_does_no_ha
     together(world, taken[0], hours=0.2)
     assert done(world)
     assert all(wrote(world, name, "three") for name in NAMES)
+
+
+def test_a_namespace_that_is_not_there_is_told_until_it_is() -> None:
+    world = pushed()
+    replica = world.process()
+    leadership = replica.controller.leadership
+    leadership.namespace = "nope"
+    together(world, replica, hours=0.02)
+    assert not leadership.leads
+    assert leadership.trouble.startswith("namespace nope is not there, so nobody can lead")
+    assert "kubectl create namespace nope" in leadership.trouble
+    world.kubectl("POST", "/api/v1/namespaces", {"metadata": {"name": "nope"}})
+    together(world, replica, hours=0.02)
+    assert (leadership.holder, leadership.trouble) == ("one", "")

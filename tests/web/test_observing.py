@@ -80,6 +80,14 @@ def test_a_second_process_is_ready_on_standby_and_names_the_leader(process: Proc
     assert (ready.status, ready.text) == (200, "ready: on standby; the leader is another\n")
 
 
+def test_where_nobody_can_lead_it_is_not_ready_and_says_why(process: Process) -> None:
+    process.replica.controller.leadership.namespace = "nope"
+    process.replica.controller.tick()
+    waiting = ask(process.probes, "GET", "/readyz")
+    assert waiting.status == 503
+    assert waiting.text.startswith("not ready: namespace nope is not there, so nobody can lead")
+
+
 def test_a_rollout_is_in_the_metrics_and_its_events_stand_in_the_namespace(process: Process) -> None:
     process.run("done")
     fleet = f'fleet="{NAMESPACE}/prod"'

@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.ports import Clock, Request, Response, Transport
-from gitops_mc.core.errors import AlreadyExistsError, GitopsMcError, NotFoundError, StaleError
+from gitops_mc.core.errors import AlreadyExistsError, GitopsMcError, NotFoundError, StaleError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, resource_version
 
 LEASE: Final = RESOURCES["Lease"]
@@ -79,6 +79,10 @@ class Leadership:
     holder: str = ""
     """Who held it when it was looked at last; empty: nobody."""
     transitions: int = 0
+    trouble: str = ""
+    """Why it cannot be had as things stand, be it free or not: no such namespace, no right. Empty where it was read or written last,
+    and while the API only does not answer.
+    """
     _until: datetime | None = None
     """Until when this process may write; None: it does not lead."""
     _looked: datetime | None = None
@@ -109,9 +113,11 @@ class Leadership:
         self._looked = now
         try:
             self._look(now)
+            self.trouble = ""
         except LeadershipLostError:
             raise
-        except GitopsMcError:
+        except GitopsMcError as error:
+            self.trouble = "" if error.transient else error.message
             self._try_soon(
                 now
             )  # while the API does not answer a leader goes on until its deadline, and nobody takes the lease
@@ -172,6 +178,11 @@ class Leadership:
             self._seen = self.api.create(GLOBAL_CLUSTER, LEASE, body, namespace=self.namespace)
         except AlreadyExistsError:
             return
+        except NotFoundError as error:
+            raise UsageError(
+                f"namespace {self.namespace} is not there, so nobody can lead, and no Fleet in it is followed; "
+                f"kubectl create namespace {self.namespace}, or name another one: --namespace"
+            ) from error
         self._led(now)
 
     def _led(self, now: datetime) -> None:
