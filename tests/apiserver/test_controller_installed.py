@@ -125,13 +125,27 @@ TRIED = {
         fleet(url="git@git.example.com:fleet.git", knownHosts="git ssh-rsa A"),
         "",
     ),
-    "a password in the address": ("fleets", fleet(url="https://u:p@git.example.com/f.git"), "should match"),
+    "a password in the address": (
+        "fleets",
+        fleet(url="https://u:p@git.example.com/f.git"),
+        "no user or password in source.url; use source.secretRef",
+    ),
+    "a password for ssh": (
+        "fleets",
+        fleet(url="ssh://git:p@git.example.com/f.git", knownHosts="git ssh-rsa A"),
+        "no user or password in source.url; use source.secretRef",
+    ),
+    "no address": ("fleets", fleet(url="git.example.com/f.git"), "source.url is written https://host/path"),
     "a name that is no label": (
         "fleets",
         fleet(name="a" * 64, url="https://git.example.com/f.git"),
         "the name of a Fleet becomes a label",
     ),
-    "no interval": ("fleets", fleet(url="https://git.example.com/f.git", interval="soon"), "should match"),
+    "no interval": (
+        "fleets",
+        fleet(url="https://git.example.com/f.git", interval="soon"),
+        "source.interval is written like 60s, 5m or 1h30m",
+    ),
 }
 
 

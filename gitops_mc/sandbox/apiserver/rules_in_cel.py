@@ -24,12 +24,41 @@ def _hosts_where_ssh(spec: Any) -> bool:
     return not over_ssh or bool(spec["source"].get("knownHosts"))
 
 
+def _no_user_in_the_source(spec: Any) -> bool:
+    return re.search(r"^(https?|file)://[^/]*@|^ssh://[^/@]*:[^/]*@", spec["source"]["url"]) is None
+
+
+def _source_is_an_address(spec: Any) -> bool:
+    form = r"^(https://[^/]+/|ssh://|file:///|[A-Za-z0-9._-]+@[^:/]+:)"
+    return re.search(form, spec["source"]["url"]) is not None
+
+
+def _interval_is_a_time(spec: Any) -> bool:
+    said = spec["source"].get("interval")
+    return said is None or re.search(r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?\Z", said) is not None
+
+
+def _no_user_in_the_gateway(spec: Any) -> bool:
+    gateway = (spec.get("clusters") or {}).get("gateway")
+    return gateway is None or "@" not in gateway["url"]
+
+
 RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
     {
         "self.spec.cluster == self.metadata.name": _named_like_its_cluster,
         "size(self.metadata.name) <= 63": _named_like_a_label,
         "!self.source.url.matches('^(ssh://|[^/]+@)') || (has(self.source.knownHosts) && size(self.source.knownHosts) > 0)": (
             _hosts_where_ssh
+        ),
+        "!self.source.url.matches('^(https?|file)://[^/]*@|^ssh://[^/@]*:[^/]*@')": _no_user_in_the_source,
+        "self.source.url.matches('^(https://[^/]+/|ssh://|file:///|[A-Za-z0-9._-]+@[^:/]+:)')": (
+            _source_is_an_address
+        ),
+        "!has(self.source.interval) || self.source.interval.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$')": (
+            _interval_is_a_time
+        ),
+        "!has(self.clusters) || !has(self.clusters.gateway) || !self.clusters.gateway.url.contains('@')": (
+            _no_user_in_the_gateway
         ),
     }
 )
