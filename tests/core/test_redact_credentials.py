@@ -26,6 +26,8 @@ TOLD = {
         f"cannot read https://{SECRET}@git.example",
         "cannot read https://[hidden]@git.example",
     ),
+    "a password of SSH": (f"ssh://git:{SECRET}@git.example/x", "ssh://[hidden]@git.example/x"),
+    "a user of SSH that may be a token": (f"ssh://{SECRET}@git.example/x", "ssh://[hidden]@git.example/x"),
     "a form": (f"client_secret={SECRET}&scope=all", "client_secret=[hidden]&scope=all"),
     "a field": (f'{{"access_token": "{SECRET}"}}', '{"access_token": "[hidden]"}'),
     "a line of YAML": (f"password: {SECRET}", "password: [hidden]"),

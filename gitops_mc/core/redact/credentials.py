@@ -26,8 +26,8 @@ _FORMS = (
     re.compile(rf"(\b(?:{_HEADERS})\b{_QUOTE}?\s*[:=,]\s*{_QUOTE}?){_REST_OF_STRING}", re.IGNORECASE),
     # no word of prose (`bearer authentication`): it has a capital, a digit or a sign in it
     re.compile(r"(\b(?i:bearer|basic)\s+)(?=[A-Za-z-]{0,80}[A-Z0-9._~+/=])[A-Za-z0-9._~+/=-]{6,}"),
-    # user:password@ of a URL, a token alone before the @ included
-    re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@'\"]+(?=@)", re.IGNORECASE),
+    # user:password@ of a URL, a token alone before the @ included; `ssh://git@` is how every forge is reached, and no credential
+    re.compile(r"(\b(?!ssh://git@)[a-z][a-z0-9+.-]{1,20}://)[^\s/@'\"]+(?=@)", re.IGNORECASE),
     # token=... and "token": "..."; what follows a colon in prose (`bad token: it has expired`) stays
     re.compile(rf"({_WORDS}{_QUOTE}?\s*=\s*{_QUOTE}?){_ONE_WORD}", re.IGNORECASE),
     re.compile(rf"({_WORDS}{_QUOTE}\s*[:,]\s*{_QUOTE}){_REST_OF_STRING}", re.IGNORECASE),
