@@ -13,7 +13,7 @@ from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.errors import GitopsMcError, UsageError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
-from gitops_mc.core.render.fleet_governed import refusal, remark
+from gitops_mc.core.render.fleet_governed import refusal, remark, rests_on_the_state_file
 from gitops_mc.core.render.fleet_status import fleet_json, fleet_text, history_lines
 from gitops_mc.core.render.fleet_why import fleet_why, fleet_why_json, fleet_why_text
 from gitops_mc.core.render.lines import text_of
@@ -208,3 +208,7 @@ def test_what_is_said_of_governed_clusters_names_fleet_and_way_out() -> None:
     assert "cluster lab-1 is governed by Fleet second/lab" in message
     assert "gitops-mc suspend --fleet lab --namespace second --reason TEXT" in hint
     assert "gitops-mc apply would be refused" in remark(governed)
+    beside = rests_on_the_state_file({"edge-1": PROD})
+    assert beside.startswith("cluster edge-1 is governed by Fleet gitops-mc/prod: ")
+    assert "knows nothing of what the controller remembers" in beside
+    assert "gitops-mc status --fleet prod" in beside

@@ -106,6 +106,7 @@ def _by_hand(place: Site) -> None:
     assert (planned.code, "gitops-mc apply would be refused" in planned.err) == (0, True)
     for looked in (place.run("status", work), place.run("why", "edge-3", work)):
         assert "governed by Fleet gitops-mc/prod" in looked.err
+        assert "knows nothing of what the controller remembers" in looked.err
         assert "nothing moves until somebody runs" not in looked.out
     suspended = place.run("suspend", "--fleet", "prod", "--reason", "by hand today")
     assert suspended.code == 0

@@ -26,6 +26,17 @@ def remark(governed: Mapping[str, FleetCommands]) -> str:
     return f"{told}: its controller carries this out, gitops-mc apply would be refused"
 
 
+def rests_on_the_state_file(governed: Mapping[str, FleetCommands]) -> str:
+    """Beside what a state file and one look at the clusters say of them: what the controller remembers is in neither."""
+    fleets = _by_fleet(governed)
+    told = "; ".join(_told(fleet, names) for fleet, names in fleets.items())
+    look = ", ".join(f"gitops-mc status {fleet.options}" for fleet in fleets)
+    return (
+        f"{told}: this is a look at the clusters with the state file here, which knows nothing of what the controller remembers "
+        f"(waves, approvals, holds, failures, what has passed: {look}); pools, nodes and gates are as they are"
+    )
+
+
 def _told(fleet: FleetCommands, clusters: tuple[str, ...]) -> str:
     verb = "is" if len(clusters) == 1 else "are"
     return f"{named('cluster', clusters)} {verb} governed by Fleet {fleet.namespace}/{fleet.name}"
