@@ -85,6 +85,21 @@ _THERE: Final = (
         "check the path in the address, and that the credentials may read it",
     ),
     _row(
+        r"not a git repository",
+        "the address leads to a worktree whose repository is not there",
+        "write the address of the repository itself",
+    ),
+    _row(
+        r"invalid gitfile format",
+        "the address leads to a file, and not to the folder of a repository",
+        "write the address of the folder; of a bundle, clone it first (git clone --mirror) and name what that makes",
+    ),
+    _row(
+        r"dubious ownership",
+        "the repository belongs to another user than the one who reads it, and git does not trust that",
+        "give its folder to that user (chown -R), or write its address at a server: https://... or ssh://...",
+    ),
+    _row(
         r"returned error: (?:429|408)",
         "the server asks to be left alone for a while",
         "poll less often; it goes on by itself",

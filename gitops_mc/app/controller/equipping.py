@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -39,8 +39,8 @@ class Equipment:
     _clusters: Clusters | None = None
     """What the executor was made from."""
     _tended: datetime | None = None
-    _former: Poller | None = None
-    """The one before, as long as it still asks its server: both may be about the same repository."""
+    _former: list[Poller] = field(default_factory=list)
+    """Those before, as long as they still ask their servers: two of them may be about the same repository."""
 
     def prepare(self, spec: FleetSpec, followed: Commit) -> Summary | None:
         """Make what is missing, or is made from another spec; or why that is not possible: a Secret that is not there, an address
@@ -65,7 +65,7 @@ class Equipment:
         if kept is not None:  # until the new source has been read, what was followed stays
             made.desired, made.pulled = kept.desired, kept.pulled
             kept.close()
-            self._former = kept
+            self._former.append(kept)
         self.poller, self._source = made, spec.source
         self.past = Past(past_contents(made.source))
 
@@ -81,10 +81,9 @@ class Equipment:
         self.executor, self._clusters = made, spec.clusters
 
     def following(self) -> Poller | None:
-        """The poller, once the one before it has ended."""
-        if self._former is not None and self._former.close():
-            self._former = None
-        return self.poller if self._former is None else None
+        """The poller, once all those before it have ended."""
+        self._former = [former for former in self._former if not former.close()]
+        return None if self._former else self.poller
 
     def wake(self) -> None:
         """Ask the repository soon."""
