@@ -10,22 +10,22 @@ from __future__ import annotations
 import base64
 import os
 import shlex
-import shutil
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Final, assert_never
 
 from gitops_mc.adapters.git_access import Access, Basic, Bearer, SshKey, token_of
 from gitops_mc.adapters.git_address import Address
+from gitops_mc.adapters.own_folder import own_folder, sweep
 from gitops_mc.adapters.private_files import write_privately
 from gitops_mc.core.errors import SourceError
 
 _IN_MEMORY: Final = Path("/dev/shm")  # noqa: S108 - the folders made in it are private
+_PURPOSE: Final = "git"
 _PASSED_ON: Final = ("PATH", "TMPDIR", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY")
 _CONNECT_SECONDS: Final = 15
 _STALLED_SECONDS: Final = 30
@@ -107,35 +107,27 @@ class Private:
 
 
 @contextmanager
-def private(address: Address, access: Access, cache: Path) -> Iterator[Private]:
+def private(address: Address, access: Access) -> Iterator[Private]:
     """Raises SourceError where what is given cannot work: then nothing was sent to anybody."""
     _check(address, access)
-    beginning = _beginning(cache)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=beginning, dir=_place()))
-    except OSError as error:
-        raise SourceError(
-            f"no private folder can be made: {error.strerror}",
-            hint="is there room in /dev/shm, or in the folder that TMPDIR names?",
-        ) from error
-    try:
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(own_folder(_PURPOSE, _place()))
+        except OSError as error:
+            raise SourceError(
+                f"no private folder can be made: {error.strerror}",
+                hint="is there room in /dev/shm, or in the folder that TMPDIR names?",
+            ) from error
         yield _filled(folder, address, access)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
-def sweep(cache: Path) -> None:
-    """Remove what killed processes left behind; only for who holds the lock of that cache."""
-    for folder in _place().glob(f"{_beginning(cache)}*"):
-        shutil.rmtree(folder, ignore_errors=True)
+def sweep_private() -> None:
+    """Remove what killed processes left behind, whatever they followed. Raises OSError where there is no place for it at all."""
+    sweep(_PURPOSE, _place())
 
 
 def _place() -> Path:
     return _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-
-
-def _beginning(cache: Path) -> str:
-    return f"gitops-mc-{sha256(os.fsencode(cache.absolute())).hexdigest()[:16]}-"
 
 
 def _check(address: Address, access: Access) -> None:

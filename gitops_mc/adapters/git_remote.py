@@ -137,7 +137,7 @@ class RemoteSource:
 
     def _poll_with(self, access: Access, wanted: frozenset[Commit]) -> Polled | NotAccepted:
         until = time.monotonic() + self._limits.seconds
-        with private(self._address, access, self._store.folder) as held:
+        with private(self._address, access) as held:
             bounds = Bounds(until)
             git = GitClient(self._address, held, bounds, self._store.repository, self._limits.fetched)
             try:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import pygit2
 
-from gitops_mc.adapters.git_private import sweep
+from gitops_mc.adapters.git_private import sweep_private
 from gitops_mc.core.errors import SourceError
 
 _SPACE: Final = "refs/gitops-mc/"
@@ -78,7 +78,7 @@ class GitStore:
                 self.renew()
             (self.repository / "config").write_text(_CONFIG)
             self.tidy()
-            sweep(self.folder)
+            sweep_private()
             self._follow(source)
         except SourceError:
             self._release()
@@ -237,6 +237,12 @@ class GitStore:
         for name in names:
             if references.get(name) is not None:
                 references.delete(name)
+
+
+def read_no_configuration() -> None:
+    """From now on this process reads no configuration of Git, of whomever: a HOME that may not be looked into is no obstacle."""
+    for level in ("GLOBAL", "XDG", "SYSTEM", "PROGRAMDATA"):
+        pygit2.settings.search_path[pygit2.enums.ConfigLevel[level]] = ""
 
 
 def wanted_name(commit: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -15,7 +14,10 @@ from typing import Final, NoReturn, TextIO, TypeAlias
 
 from gitops_mc import __version__
 from gitops_mc.adapters.git_address import Unprotected
+from gitops_mc.adapters.git_private import sweep_private
+from gitops_mc.adapters.git_store import read_no_configuration
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, Others, ServerTransport
+from gitops_mc.adapters.own_folder import temporary_folder
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import SystemClock
 from gitops_mc.adapters.telemetry_log import take_over
@@ -102,6 +104,15 @@ def _end_at_once() -> NoReturn:
 
 
 @contextmanager
+def _credentials_folder() -> Iterator[Path]:
+    """Where credentials stand as files; those of processes that were killed are removed. Raises UsageError."""
+    hint = "credentials are kept there as files: name a folder for temporary files in the environment, TMPDIR"
+    with temporary_folder("credentials", hint) as folder:
+        sweep_private()
+        yield folder
+
+
+@contextmanager
 def controller(
     options: Options, clock: Clock, observing: Observing, stop: threading.Event
 ) -> Iterator[Controller]:
@@ -109,6 +120,16 @@ def controller(
 
     Once `stop` is set no write is sent any more.
     """
+    read_no_configuration()
+    with _credentials_folder() as folder, _connected(options, clock, observing, stop, folder) as made:
+        yield made
+
+
+@contextmanager
+def _connected(
+    options: Options, clock: Clock, observing: Observing, stop: threading.Event, folder: Path
+) -> Iterator[Controller]:
+    """The same, with credentials in a folder."""
     way = home_transport(options.home)
     home = observing.measured(way)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
@@ -132,51 +153,50 @@ def controller(
     identity = made_identity(unguarded, lambda: os.urandom(16).hex())
     data = Data(unguarded, options.namespace)
     hooks = Hooks(data, unguarded, time.monotonic, observing.telemetry.hooked)
-    with tempfile.TemporaryDirectory(prefix="gitops-mc-") as folder:
 
-        def open_loop(name: str) -> FleetLoop:
-            files = PrivateFiles(Path(folder) / name)
-            own_way = home_transport(options.home)
-            means = ProcessMeans(
-                identity=identity,
-                cache=options.cache,
-                unprotected=options.unprotected,
-                home=observing.measured(own_way, name),
-                leave_home=own_way.close,
-                guard=guard,
-                clock=clock,
-                data=data,
-                files=files,
-                expires=observing.telemetry.expires,
-            )
-            counted = guard(observing.measured(way, name))  # what is kept of a Fleet counts as its own
-            kept = ClusterApi(counted, clock, jitter=jitter, patience=_QUICK)
-            objects = FleetObjects(kept, options.namespace, name)
-            return FleetLoop(objects, means, clock, observing.telemetry)
-
-        made = Controller(
-            own,
-            clock,
-            options.namespace,
-            leadership,
-            open_loop,
-            observing.telemetry,
-            unguarded,
-            hooks.refresh,
+    def open_loop(name: str) -> FleetLoop:
+        files = PrivateFiles(folder / name)
+        own_way = home_transport(options.home)
+        means = ProcessMeans(
+            identity=identity,
+            cache=options.cache,
+            unprotected=options.unprotected,
+            home=observing.measured(own_way, name),
+            leave_home=own_way.close,
+            guard=guard,
+            clock=clock,
+            data=data,
+            files=files,
+            expires=observing.telemetry.expires,
         )
-        observing.attach(made, lambda text: _redacted(made, text))
-        try:
-            if options.probes is not None:
-                observing.serve_probes(*options.probes)
-            if options.webhook is not None:
-                observing.serve_webhook(*options.webhook, hooks.of, made.wake)
-            yield made
-        finally:
-            stop.set()
-            for loop in made.loops.values():
-                loop.close()
-            observing.close(_CLOSING)
-            way.close()
+        counted = guard(observing.measured(way, name))  # what is kept of a Fleet counts as its own
+        kept = ClusterApi(counted, clock, jitter=jitter, patience=_QUICK)
+        objects = FleetObjects(kept, options.namespace, name)
+        return FleetLoop(objects, means, clock, observing.telemetry)
+
+    made = Controller(
+        own,
+        clock,
+        options.namespace,
+        leadership,
+        open_loop,
+        observing.telemetry,
+        unguarded,
+        hooks.refresh,
+    )
+    observing.attach(made, lambda text: _redacted(made, text))
+    try:
+        if options.probes is not None:
+            observing.serve_probes(*options.probes)
+        if options.webhook is not None:
+            observing.serve_webhook(*options.webhook, hooks.of, made.wake)
+        yield made
+    finally:
+        stop.set()
+        for loop in made.loops.values():
+            loop.close()
+        observing.close(_CLOSING)
+        way.close()
 
 
 def _redacted(made: Controller, text: str) -> str:

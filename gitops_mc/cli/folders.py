@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gitops_mc.adapters.own_folder import temporary_folder
 from gitops_mc.core.errors import UsageError
 
 
@@ -17,8 +17,9 @@ def working_folder(asked: Path | None, purpose: str, option: str) -> Iterator[Pa
     purpose. Raises UsageError where it cannot be worked in; `option` is what it was named with.
     """
     if asked is None:
-        with tempfile.TemporaryDirectory(prefix=f"gitops-mc-{purpose}-") as made:
-            yield Path(made)
+        hint = f"name a folder with {option}, or one for temporary files in the environment: TMPDIR"
+        with temporary_folder(purpose, hint) as made:
+            yield made
         return
     try:
         asked.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -138,7 +138,7 @@ def test_paths_with_spaces_and_quotes_reach_git_and_ssh_as_they_are(
     odd = tmp_path / 'a "quoted" % name'
     odd.mkdir()
     monkeypatch.setattr("gitops_mc.adapters.git_private._IN_MEMORY", odd)
-    with private(address_of("https://git.example.com/x"), Access(Bearer('a"b\\c')), tmp_path) as held:
+    with private(address_of("https://git.example.com/x"), Access(Bearer('a"b\\c'))) as held:
         config = (held.folder / "gitconfig").read_text()
         assert held.folder.parent == odd
         assert shlex.split(held.environment["GIT_SSH_COMMAND"])[2] == str(held.folder / "ssh_config")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,30 @@ def test_a_temporary_folder_says_what_it_is_for_and_goes() -> None:
         assert folder.name.startswith("gitops-mc-cache-")
         assert folder.is_dir()
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(("command", "option"), [(("controller",), "--cache"), (("demo",), "--keep")])
+def test_where_no_temporary_folder_can_be_made_it_is_said_what_to_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], option: str
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    out, err = io.StringIO(), io.StringIO()
+    assert run(command, terminal=Terminal(out, err, {})) == EXIT_USAGE
+    assert "no temporary folder can be made: Not a directory" in err.getvalue()
+    assert f"hint: name a folder with {option}, or one for temporary files" in err.getvalue()
+
+
+def test_credentials_that_have_no_place_end_the_controller_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    out, err = io.StringIO(), io.StringIO()
+    assert (
+        run(["controller", "--cache", str(tmp_path / "cache")], terminal=Terminal(out, err, {})) == EXIT_USAGE
+    )
+    assert "hint: credentials are kept there as files" in err.getvalue()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="nothing is kept from root")
