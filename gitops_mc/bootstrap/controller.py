@@ -118,7 +118,7 @@ def controller(
 ) -> Iterator[Controller]:
     """The controller, connected, until the end of the `with`. Raises GitopsMcError for what cannot be right.
 
-    Once `stop` is set no write is sent any more.
+    Once `stop` is set no write is sent any more, but for Events, and for the lease that is given up.
     """
     read_no_configuration()
     with _credentials_folder() as folder, _connected(options, clock, observing, stop, folder) as made:
@@ -184,7 +184,9 @@ def _connected(
         unguarded,
         hooks.refresh,
     )
-    observing.attach(made, lambda text: _redacted(made, text))
+    leading = LeaderOnly(home, leadership.may_write, ended, options.terms.call)
+    events = ClusterApi(leading, clock, jitter=jitter, patience=_QUICK)
+    observing.attach(made, lambda text: _redacted(made, text), events)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)

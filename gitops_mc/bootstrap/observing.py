@@ -13,6 +13,7 @@ from gitops_mc.adapters.telemetry_events import KubernetesEvents, reference
 from gitops_mc.adapters.telemetry_log import Log, form_for
 from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.adapters.telemetry_transport import MeasuredTransport
+from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import Level
 from gitops_mc.app.ports import Clock, Transport
@@ -26,6 +27,8 @@ from gitops_mc.web.webhook import Answered, FleetName, Webhook
 _EVENTS: Final = "(events)"
 _LOOP: Final = "controller"
 _NO_WAIT: Final = 0.0
+_FAREWELL: Final = 2.0
+"""Seconds that Events get to be written in, once the end has been asked for."""
 
 
 @dataclass(slots=True)
@@ -64,11 +67,12 @@ class Observing:
         title = f"{self.namespace}/{fleet}" if fleet else ""
         return MeasuredTransport(transport, title, self.metrics, time.monotonic)
 
-    def attach(self, controller: Controller, redact: Callable[[str], str]) -> None:
-        """From now on Events are written, on the objects that the loops have read. `redact` knows what is sensitive in all
-        fleets; it is asked from any thread.
+    def attach(self, controller: Controller, redact: Callable[[str], str], events: ClusterApi) -> None:
+        """From now on Events are written, on the objects that the loops have read; what waits when the end is asked for, before the
+        lease is given up. `redact` knows what is sensitive in all fleets; it and `events` are asked from any thread.
         """
         self._redact = redact
+        controller.farewell = lambda: self._flush(_FAREWELL)
 
         def references(fleet: str, cluster: str) -> JsonObject | None:
             loop = controller.loops.get(fleet.partition("/")[2])
@@ -78,7 +82,7 @@ class Observing:
             return reference(body) if body else None
 
         self._events = self.telemetry.herald = KubernetesEvents(
-            controller.api,
+            events,
             references,
             self.log,
             self.metrics,
@@ -116,13 +120,17 @@ class Observing:
     def close(self, within: float) -> None:
         """Stop serving, and let what waits be written; within so many seconds."""
         end = time.monotonic() + within
-        events, self._events = self._events, None
-        if events is not None:
-            self._workers.map({}, within=within / 4)  # one that runs began before the last of them were there
-            self._workers.map({_EVENTS: events.flush}, within=within / 4)
+        self._flush(within / 2)
+        self._events = None
         self._workers.close()
         for running in self._serving:
             running.stop(max(0.0, end - time.monotonic()))
+
+    def _flush(self, within: float) -> None:
+        """Let the Events that wait be written; those that are not by then still wait."""
+        if (events := self._events) is not None:
+            self._workers.map({}, within=within / 2)  # one that runs began before the last of them were there
+            self._workers.map({_EVENTS: events.flush}, within=within / 2)
 
     def _served(self, running: Running) -> Running:
         self._serving.append(running)

@@ -42,7 +42,7 @@ class Process:
 
         controller.open_loop = open_loop
         controller.attendant = self.observing.telemetry
-        self.observing.attach(controller, str)
+        self.observing.attach(controller, str, controller.outside)
         self.probes: Running = self.observing.serve_probes("127.0.0.1", 0)
         self.hook: Running = self.observing.serve_webhook(
             "127.0.0.1", 0, lambda fleet: (SECRET,) if fleet == "prod" else (), controller.wake

@@ -73,6 +73,8 @@ class Controller:
     upkeep: Callable[[frozenset[str]], None]
     """Called after each list with the Fleets' names, leading or not. Raises nothing."""
     tempo: Tempo = field(default_factory=Tempo)
+    farewell: Callable[[], object] = lambda: None
+    """Called once the end has been asked for, while the lease is still held. Raises nothing, and takes two seconds at most."""
     loops: dict[str, FleetLoop] = field(default_factory=dict)
     _due: dict[str, datetime] = field(default_factory=dict)
     _listed: datetime | None = None
@@ -89,6 +91,7 @@ class Controller:
                     raise
                 break  # a write that was not sent any more because the end was asked for
             self._rest(self.next_turn(), stopping)
+        self.farewell()
         for loop in self.loops.values():
             loop.close(within=LAST_CALLS)  # what is under way is over before another process may begin
         self.leadership.give_up()
