@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
+from typing import Any, TypeVar
 
 from gitops_mc.app.act import Outcome, Written, carry_out
 from gitops_mc.app.api import ClusterApi
@@ -44,6 +45,7 @@ from gitops_mc.core.rollout.memory import FleetMemory, from_json
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
 from gitops_mc.core.rollout.without_git import stopping_moves, unread_fleet
 
+T = TypeVar("T")
 PLATFORM_JOB = "(platform)"
 ONE_LOOK = timedelta(seconds=20)
 """How long a report waits for clusters that are slow to answer."""
@@ -59,6 +61,13 @@ class _Result:
 class _PlatformRead:
     begun: datetime
     platform: Platform
+
+
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """What a job brought that has no part in the rollout."""
+
+    value: object
 
 
 @dataclass(slots=True)
@@ -83,6 +92,7 @@ class Executor:
     _faults: dict[str, WriteFault] = field(default_factory=dict)
     _read_at: dict[str, datetime] = field(default_factory=dict)
     _troubles: Troubles = field(default_factory=Troubles)
+    _asides: dict[str, Any] = field(default_factory=dict)
     _told: tuple[tuple[Written, ...], tuple[str, ...]] = ((), ())
     """What was written, and what did not go through, since the last decision."""
 
@@ -113,6 +123,19 @@ class Executor:
     def seen(self, cluster: str) -> LiveCluster | None:
         """A cluster as it was read last."""
         return self._live.get(cluster)
+
+    def aside(self, cluster: str, job: Callable[[], T | None]) -> T | None:
+        """What a job for a cluster came to that has no part in the rollout; None: it has not come back, or came to nothing. Then
+        ask again: nothing is decided for the cluster meanwhile, and nobody waits for it longer than for any other job.
+        """
+        if cluster not in self._asides:
+            jobs: dict[str, Callable[[], object]] = {cluster: lambda: _Aside(job())}
+            written, troubles = self._collect(
+                self.workers.map(jobs, within=self.pace.every.total_seconds() / 2)
+            )
+            self._told = (*self._told[0], *written), (*self._told[1], *troubles)
+        found: T | None = self._asides.pop(cluster, None)
+        return found
 
     def begin(self, fleet: Fleet) -> None:
         """The first look at every cluster."""
@@ -199,6 +222,8 @@ class Executor:
             match result:
                 case _PlatformRead():
                     self._platform, self._platform_begun = result.platform, result.begun
+                case _Aside():
+                    self._asides[name] = result.value
                 case _Result():
                     self._live[name] = result.live
                     written += result.outcome.written

@@ -155,6 +155,10 @@ class Telemetry:
             if times := self._known(fleet).times(reason, self.now()):
                 self.log.tell(FleetTroubled(fleet=fleet, reason=reason, times=times))
 
+    def stumbled(self, fleet: str, error: Exception) -> None:
+        """A fault of this program that a pass went on without."""
+        self.log.crashed(f"a request on {fleet}", error)
+
     def moded(self, fleet: str, mode: FleetMode) -> None:
         """Whether the fleet is worked on."""
         with self._guarded("telling of a fleet's mode"):

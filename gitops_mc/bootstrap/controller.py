@@ -23,7 +23,7 @@ from gitops_mc.adapters.system import SystemClock
 from gitops_mc.adapters.telemetry_log import take_over
 from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.controller.fleet_loop import FleetLoop
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Renewing, Terms
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
@@ -149,7 +149,7 @@ def _connected(
             observing.telemetry.lost("a write was about to be sent without the lease")
             _end_at_once()
 
-    own = ClusterApi(guard(home), clock, jitter=jitter, patience=_QUICK)
+    own = ClusterApi(Renewing(guard(home), leadership), clock, jitter=jitter, patience=_QUICK)
     identity = made_identity(unguarded, lambda: os.urandom(16).hex())
     data = Data(unguarded, options.namespace)
     hooks = Hooks(data, unguarded, time.monotonic, observing.telemetry.hooked)
@@ -170,7 +170,7 @@ def _connected(
             expires=observing.telemetry.expires,
         )
         counted = guard(observing.measured(way, name))  # what is kept of a Fleet counts as its own
-        kept = ClusterApi(counted, clock, jitter=jitter, patience=_QUICK)
+        kept = ClusterApi(Renewing(counted, leadership), clock, jitter=jitter, patience=_QUICK)
         objects = FleetObjects(kept, options.namespace, name)
         return FleetLoop(objects, means, clock, observing.telemetry)
 

@@ -14,7 +14,7 @@ import yaml
 
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.fleet_loop import FleetLoop
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Renewing
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.running import Controller, Tempo
 from gitops_mc.app.controller.sources import Poller
@@ -76,6 +76,9 @@ class Heard:
 
     def troubled(self, fleet: str, reason: str) -> None:
         self.troubles.append(reason)
+
+    def stumbled(self, fleet: str, error: Exception) -> None:
+        self.errors.append(error)
 
     def stepped(self, fleet: str, seconds: float) -> None:
         pass
@@ -221,7 +224,7 @@ class ControllerWorld:
         lease_api = ClusterApi(wrapped, machine, jitter=random.Random(2).random)
         leadership = Leadership(lease_api, machine, NAMESPACE, "gitops-mc", identity)
         guarded = LeaderOnly(wrapped, leadership.may_write, _end)
-        api = ClusterApi(guarded, machine, jitter=random.Random(3).random)
+        api = ClusterApi(Renewing(guarded, leadership), machine, jitter=random.Random(3).random)
         means = WorldMeans(self, guarded)
 
         def open_loop(name: str) -> FleetLoop:

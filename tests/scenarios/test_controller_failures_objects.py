@@ -260,4 +260,7 @@ def test_a_bug_in_one_fleets_loop_stops_no_other(monkeypatch: pytest.MonkeyPatch
         clock.wait(replica.controller.next_turn())
     as_if_nothing_had_been(world)
     bugs = [e for e in replica.heard.errors if isinstance(e, ZeroDivisionError)]
+    lab = world.kubectl("GET", f"{FLEETS}/lab")["status"]["conditions"]
+    assert {c["type"]: (c["status"], c["reason"]) for c in lab}["Stalled"] == ("True", "Fault")
+    assert "ZeroDivisionError" in lab[0]["message"]
     assert 2 <= len(bugs) == len(replica.heard.errors) <= 70, "told each time, and tried again once a minute"

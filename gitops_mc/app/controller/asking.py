@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from gitops_mc.app.controller.objects import FleetObjects
-from gitops_mc.app.controller.orders import Desk, carried_out, is_about_content, not_a_verb
+from gitops_mc.app.controller.orders import Desk, came_to_nothing, carried_out, is_about_content, not_a_verb
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
 from gitops_mc.core.custom.requests import SPREAD, On, requests_on, unknown_on
 from gitops_mc.core.model import JsonObject
@@ -26,6 +26,8 @@ class Asked:
 
     desk: Desk
     done: Mapping[str, Mapping[str, str]]
+    faults: tuple[Exception, ...] = ()
+    """Of this program, met by requests that came to nothing."""
 
 
 @dataclass(slots=True)
@@ -70,17 +72,22 @@ class Asking:
         ]
         if found and fleet is not None:
             desk = replace(desk, waves=_waves(fleet), asking=_asking_waves(fleet), shown=self._shown())
+        faults: list[Exception] = []
         for name, asked in found:
             if self._unkept.get(name, {}).get(asked.annotation) == asked.value:
                 continue
-            desk = carried_out(desk, name, asked, now)
+            try:
+                desk = carried_out(desk, name, asked, now)
+            except Exception as error:  # noqa: BLE001 - whatever one request meets, an abort must not wait behind it
+                desk = came_to_nothing(desk, name, asked, now)
+                faults.append(error)
             self._unkept.setdefault(name, {})[asked.annotation] = asked.value
         if fleet is not None:
             desk = self._unknown(desk, carriers, now)
         self._unsaid = desk.said
         ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
         self._specs = (desk.fleet_spec, ordered)
-        return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()})
+        return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()}, tuple(faults))
 
     def _unknown(self, desk: Desk, carriers: Sequence[tuple[str, JsonObject, On]], now: datetime) -> Desk:
         """What is no verb, told once for as long as it stands there."""
@@ -101,7 +108,7 @@ class Asking:
         """Requests of clusters that are to be forgotten went with their objects; or stay, to be carried out by a later pass."""
         self._unkept = {name: taken for name, taken in self._unkept.items() if name not in clusters}
         self._unsaid = asked.desk.said
-        return Asked(asked.desk, dict(self._unkept))
+        return replace(asked, done=dict(self._unkept))
 
     def acts(self, spec: FleetSpec, desk: Desk) -> Acts:
         """All that stands, what was just ordered included."""

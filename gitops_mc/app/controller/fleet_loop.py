@@ -6,15 +6,17 @@ A pass never raises for what a server does. What it could not do is told, and do
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from gitops_mc.app.controller.asking import Asked, Asking, specs_to_keep
+from gitops_mc.app.controller.asking import Asked, Asking
 from gitops_mc.app.controller.barring import claimed, not_understood
 from gitops_mc.app.controller.equipping import Equipment
 from gitops_mc.app.controller.forgetting import forgotten
 from gitops_mc.app.controller.keeping import Keeping, Page
 from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.pages import Pages
 from gitops_mc.app.controller.past import commits_in_use
 from gitops_mc.app.controller.recalling import Recall
 from gitops_mc.app.controller.seams import Means, Watcher
@@ -26,16 +28,16 @@ from gitops_mc.app.ports import Clock
 from gitops_mc.app.telemetry_ports import FleetMode
 from gitops_mc.core.custom.conditions import State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
-from gitops_mc.core.custom.shown import fleet_status, fleet_trouble, rollout_status
+from gitops_mc.core.custom.shown import fleet_trouble
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, NotFoundError, StaleError
 from gitops_mc.core.live import Barred
-from gitops_mc.core.model import Commit, JsonObject
+from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
-from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Halted, Hold
+from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
 
 
 @dataclass(slots=True)
@@ -88,6 +90,8 @@ class FleetLoop:
             changed = self.objects.refresh()
         except NotFoundError:
             return False
+        except LeadershipLostError:
+            raise
         except GitopsMcError as error:
             self.watcher.troubled(self.title, f"the Fleet cannot be read: {error.message}")
             return True
@@ -102,6 +106,15 @@ class FleetLoop:
             self.watcher.troubled(self.title, self._told(error.message))
         self.watcher.stepped(self.title, (self.clock.now() - begun).total_seconds())
         return True
+
+    def broke(self, error: Exception) -> None:
+        """A fault of this program has ended the loop: the Fleet is to say so, where that can be written. Never raises."""
+        told = (
+            f"a fault of gitops-mc ({type(error).__name__}) ended the last pass, and nothing is written; its log tells where. It is "
+            "tried again every minute"
+        )
+        with suppress(Exception):
+            self._show_trouble(Summary(State.STUCK, "Fault", told))
 
     def redact(self, text: str) -> str:
         """The text without what is sensitive in this fleet. Any thread."""
@@ -127,6 +140,7 @@ class FleetLoop:
 
     def _pass(self, changed: Mapping[str, JsonObject]) -> None:
         self._recall.hear(changed)
+        self._keeping.doubt(changed)
         try:
             spec = fleet_spec(self.objects.fleet)
         except FleetSpecError as error:
@@ -179,7 +193,7 @@ class FleetLoop:
         fleet = self._fleet(desired)
         past.learn(desired)
         past.keep(memory, self.poller.answers, {c.name: c.content for c in fleet.clusters})
-        asked = self._forgetting(self._asking.asked(memory, fleet, self._shut_now, self.clock.now()), fleet)
+        asked = self._forgetting(self._asked(memory, fleet), fleet)
         desk = asked.desk
         self.executor.past = past.get
         if not self.executor.begun:
@@ -188,27 +202,28 @@ class FleetLoop:
         look = self.executor.decide(fleet, desk.memory, self._asking.acts(spec, desk))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
         self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
-        self._carry_out(look, asked, self._page(look, asked))
+        self._carry_out(look, asked, self._pages.decided(look, asked, self.poller.pulled))
 
     def _only_stop(self, spec: FleetSpec, memory: FleetMemory, trouble: Summary) -> None:
         """There is nothing that could be followed. What humans order is kept all the same, where it needs no content, and an abort
         stops what rolls.
         """
-        asked = self._asking.asked(memory, None, self._shut_now, self.clock.now())
+        asked = self._asked(memory, None)
         acts = self._asking.acts(spec, asked.desk)
         status = self._troubled(trouble)
         if acts.aborted is None and not asked.done:
             self.objects.show(status)
             return
         if self.executor is None:
-            self._keep(self._stands(asked.desk.memory, asked, status), asked)
+            self._keep(
+                self._pages.standing(asked.desk.memory, asked, status, self.clock.now(), frozenset()), asked
+            )
             return
         self.executor.shut = self._shut_out
         look = self.executor.decide_without_git(asked.desk.memory, acts)
         self.quiet = acts.aborted is None
-        page = self._stands(look.memory, asked, status)
         moving = frozenset(move.cluster for move in look.decision.moves)
-        self._carry_out(look, asked, replace(page, moving=moving))
+        self._carry_out(look, asked, self._pages.standing(look.memory, asked, status, look.at, moving))
 
     def _carry_out(self, look: Look, asked: Asked, page: Page) -> None:
         """Keep, tell, act; in this order."""
@@ -233,6 +248,12 @@ class FleetLoop:
             self.poller.wake()
         return failed
 
+    def _asked(self, memory: FleetMemory, fleet: Fleet | None) -> Asked:
+        asked = self._asking.asked(memory, fleet, self._shut_now, self.clock.now())
+        for error in asked.faults:
+            self.watcher.stumbled(self.title, error)
+        return asked
+
     def _forgetting(self, asked: Asked, fleet: Fleet) -> Asked:
         """Forget the clusters that are to be forgotten: at once, and for good."""
         assert self.executor is not None
@@ -244,7 +265,7 @@ class FleetLoop:
             self._keeping.forget(cluster)
             self.memory = self.memory.without_cluster(cluster)
         # the request went with the object; or it stays, to be carried out by a later pass
-        return self._asking.without(Asked(desk, asked.done), desk.forgotten.keys())
+        return self._asking.without(replace(asked, desk=desk), desk.forgotten.keys())
 
     def _fleet(self, desired: DesiredState) -> Fleet:
         assert self.poller is not None
@@ -255,50 +276,13 @@ class FleetLoop:
 
     # ------------------------------------------------------------------------------------------------------ showing
 
-    def _page(self, look: Look, asked: Asked) -> Page:
-        assert self.poller is not None
-        told, now = self._told, look.at
-        shown: dict[str, JsonObject] = {
-            view.cluster: rollout_status(
-                view,
-                self._commit_of(view, look.memory),
-                self.objects.rollouts.get(view.cluster, {}),
-                now,
-                told,
-            )
-            for view in look.decision.clusters
-        }
-        shown[""] = fleet_status(look.decision, self.poller.pulled, self.objects.fleet, now, told)
-        return Page(
-            at=now,
-            memory=look.memory,
-            shown=shown,
-            moving=frozenset(move.cluster for move in look.decision.moves),
-            attention=look.decision.attention,
-            specs=specs_to_keep(asked),
-            done=asked.done,
-            shut=self._shut_now,
-        )
-
-    def _stands(self, memory: FleetMemory, asked: Asked, status: JsonObject) -> Page:
-        """A page that says of the clusters what was said of them last."""
-        said = {
-            name: {k: v for k, v in (body.get("status") or {}).items() if k != "memory"}
-            for name, body in self.objects.rollouts.items()
-        }
-        told = {k: v for k, v in status.items() if k not in ("memory", "history")}
-        return Page(
-            at=self.clock.now(),
-            memory=memory,
-            shown={**said, "": told},
-            specs=specs_to_keep(asked),
-            done=asked.done,
-            shut=self._shut_now,
-        )
+    @property
+    def _pages(self) -> Pages:
+        return Pages(self.objects, self._told, self._shut_now)
 
     @property
     def _shut_out(self) -> dict[str, Barred]:
-        """The same, with why."""
+        """`_shut_now`, with why."""
         unread = not_understood(self._recall.shut, self.objects.namespace)
         return {**unread, **claimed({**self.objects.claims, **self.objects.foreign})}
 
@@ -306,11 +290,6 @@ class FleetLoop:
     def _shut_now(self) -> frozenset[str]:
         """Clusters whose object is not ours to write."""
         return frozenset({*self._recall.shut, *self.objects.claims, *self.objects.foreign})
-
-    def _commit_of(self, view: ClusterView, memory: FleetMemory) -> Commit:
-        assert self.poller is not None
-        m = memory.cluster(view.cluster)
-        return m.started_commit if m.started == view.content else self.poller.pulled.commit
 
     def _show_trouble(self, summary: Summary) -> None:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from gitops_mc.app.act import take_marks_off
 from gitops_mc.app.controller.objects import FleetObjects
@@ -12,15 +13,16 @@ from gitops_mc.app.observe import ClusterReader, Interest
 from gitops_mc.core.model import count, named
 from gitops_mc.core.rollout.acts import Changed, Unchanged, forget
 from gitops_mc.core.rollout.forgetting import left_paused, unmarking
+from gitops_mc.core.rollout.memory import FleetMemory
 
 
 def forgotten(desk: Desk, objects: FleetObjects, executor: Executor, fleet: str) -> Desk:
-    """The desk without the clusters that are to be forgotten. One whose marks could not be taken off stays, and is tried
-    again with the next pass; one that does not answer is forgotten all the same, for it may be gone for good. Raises what the
-    API raises for the object.
+    """The desk without the clusters that are to be forgotten. One whose marks could not be taken off (yet) stays, and is tried
+    again with the next pass; one that does not answer is forgotten all the same, for it may be gone for good: that is found out by
+    a job of its own, and no pass waits for it. Raises what the API raises for the object.
     """
     for cluster, by in desk.forgotten.items():
-        told = _unmarked(desk, executor, cluster, fleet)
+        told = executor.aside(cluster, partial(_unmarked, desk.memory, executor, cluster, fleet))
         if told is None:
             desk = replace(desk, undone=desk.undone | {cluster})
             continue
@@ -33,14 +35,14 @@ def forgotten(desk: Desk, objects: FleetObjects, executor: Executor, fleet: str)
     return desk
 
 
-def _unmarked(desk: Desk, executor: Executor, cluster: str, fleet: str) -> tuple[str, ...] | None:
-    """What was done, in sentences; None where it has to be tried again."""
+def _unmarked(memory: FleetMemory, executor: Executor, cluster: str, fleet: str) -> tuple[str, ...] | None:
+    """What was done, in sentences; None where it has to be tried again. A job of the executor's workers."""
     live = executor.seen(cluster)
     if live is None:  # its folder has left Git, so it is not read any more
         live = ClusterReader(executor.api, cluster, executor.clock).read(None, Interest())
     if live.dark is not None:
         return (f"{cluster} does not answer: our marks stay on what we wrote there",)
-    move = unmarking(desk.memory, cluster, live, fleet)
+    move = unmarking(memory, cluster, live, fleet)
     told: list[str] = []
     if move is not None:
         outcome = take_marks_off(executor.api, move)

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects, Wanted
 from gitops_mc.core.custom.kept import SPEC_OF_FLEET, SPEC_OF_ROLLOUT, Part, cluster_part, fleet_part
 from gitops_mc.core.custom.requests import SPREAD
@@ -69,12 +70,21 @@ class Keeping:
                 continue
             try:
                 self._keep_cluster(name, page)
-            except StaleError:
+            except (StaleError, LeadershipLostError):
                 raise
             except GitopsMcError as error:
                 failed[name] = error.message
         self._kept = {name: m for name, m in self._kept.items() if name in page.memory.clusters}
         return failed
+
+    def doubt(self, names: Iterable[str]) -> None:
+        """Somebody else has changed these objects (`""`: the Fleet): what they are to say is written again where they say something
+        else, before a restart believes it.
+        """
+        for name in names:
+            self._kept.pop(name, None)
+            if not name:
+                self._fleet = None
 
     def forget(self, cluster: str) -> None:
         """Its object is gone, and is made anew where the cluster is met again."""

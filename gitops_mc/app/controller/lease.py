@@ -225,6 +225,22 @@ def _micro(at: datetime) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class Renewing:
+    """A transport for the thread that looks after the Lease: before each call it is renewed where that is due, so that a pass of
+    many calls may take longer than the Lease lasts. For no other thread.
+    """
+
+    inner: Transport
+    leadership: Leadership
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        """As the port promises. Raises LeadershipLostError where the Lease is lost."""
+        if self.leadership.leads:
+            self.leadership.tick()
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+@dataclass(frozen=True, slots=True)
 class LeaderOnly:
     """A transport that carries writes of the leader alone. Once it does not lead, `lost` is called, which is to end the process
     at once: nothing that it would still do is wanted.

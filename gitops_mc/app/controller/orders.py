@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,9 +16,8 @@ from gitops_mc.core.rollout import acts
 from gitops_mc.core.rollout.acts import ActResult, By, Changed, Unchanged
 from gitops_mc.core.rollout.memory import Act, FleetMemory
 from gitops_mc.core.rollout.seen import as_shown, not_as_seen
+from gitops_mc.core.spans import LONGEST, span_of
 
-_SPAN: Final = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_LONGEST: Final = timedelta(days=366)
 _LONGEST_REASON: Final = 1_024
 """Characters that spec.suspendReason can hold."""
 _ABOUT_CONTENT: Final = {Verb.APPROVE, Verb.SKIP, Verb.NOW, Verb.OVERRIDE_WINDOW, Verb.FORGET}
@@ -73,6 +71,14 @@ def carried_out(desk: Desk, cluster: str, asked: Request | Misunderstood, now: d
             return replace(desk, memory=memory, said=(*desk.said, *said))
         case Unchanged(reason, hint):
             return _refused(desk, cluster, f"{reason}{f'; {hint}' if hint else ''}", asked, now)
+
+
+def came_to_nothing(desk: Desk, cluster: str, asked: Request | Misunderstood, now: datetime) -> Desk:
+    """The desk after a request that this program has a fault with: it is taken off and told, for it would meet the same fault again
+    and again, and everything else would wait behind it.
+    """
+    told = "a fault of gitops-mc, which its log tells of; the request is taken off, so that others are heard"
+    return _refused(desk, cluster, told, asked, now)
 
 
 def _refused(desk: Desk, cluster: str, reason: str, asked: Request | Misunderstood, now: datetime) -> Desk:
@@ -142,12 +148,8 @@ def _excuse(memory: FleetMemory, cluster: str, asked: Request, by: By) -> ActRes
 
 
 def _span(text: str) -> timedelta | None:
-    match = _SPAN.fullmatch(text.strip())
-    if match is None or not any(match.groups()):
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    found = timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
-    return found if timedelta(0) < found <= _LONGEST else None
+    found = span_of(text.strip())
+    return found if found is not None and timedelta(0) < found <= LONGEST else None
 
 
 # ------------------------------------------------------------------------------------------------ what stands, in spec

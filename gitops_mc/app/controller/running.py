@@ -146,6 +146,7 @@ class Controller:
             raise
         except Exception as error:  # noqa: BLE001 - a bug in one fleet's loop must not stop the others
             self.attendant.failed(name, error)
+            loop.broke(error)
             self._forget(name)  # the next list opens another one
             self._listed = None
             pause = self.tempo.after_a_bug

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.rollout.moves import ClusterView, Done, Halted, Hold, Outlook, Standing, Wait
+from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Halted, Hold, Outlook, Standing, Wait
 
 LONGEST_MESSAGE: Final = 2_000
 """Characters; more is cut off, and `gitops-mc why` has it all."""
@@ -78,6 +78,17 @@ def of_outlook(outlook: Outlook) -> Summary:
             return Summary(State.STUCK, "Halted", reason)
         case _:
             assert_never(outlook)
+
+
+def of_fleet(decision: Decision) -> Summary:
+    """How a fleet stands: not as Git says, where a part of Git cannot be read, whatever else has been reached."""
+    summary = of_outlook(decision.outlook)
+    broken = [c for c in decision.clusters if c.standing is Standing.PROBLEMS]
+    if summary.state is not State.READY or not broken:
+        return summary
+    told = "; ".join(f"{c.cluster} has problems in Git: {c.reason}" for c in broken[:3])
+    more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
+    return Summary(State.STUCK, "ProblemsInGit", f"{told}{more}; apart from that: {summary.message}")
 
 
 def conditions(

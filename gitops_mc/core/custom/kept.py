@@ -6,6 +6,7 @@ every moment between two of them is a memory that goes on safely (the Fleet firs
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -20,6 +21,9 @@ KEPT_HISTORY: Final = 60
 """Acts of humans that an object shows; older ones are in the audit log of the API server."""
 LONGEST_WORDS: Final = 400
 """Characters of a reason that somebody gave."""
+
+_COMMIT: Final = re.compile(r"([0-9a-f]{40})?")
+"""Git's ids; none where a content was seen without one."""
 
 _CLUSTER_SPEC: Final = {
     "failure": "held",
@@ -107,6 +111,9 @@ def cluster_memory(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Cluste
     found: ClusterMemory = _converted(
         {**kept, **said}, ClusterMemory, f"spec.{', spec.'.join(SPEC_OF_ROLLOUT)} or status.memory"
     )
+    strange = sorted({commit for _, commit in found.stands_at if not _COMMIT.fullmatch(commit)})
+    if strange:
+        raise MemoryStoreError(f"status.memory names a commit {strange[0][:40]!r}, which is the id of none")
     return found
 
 

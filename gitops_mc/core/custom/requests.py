@@ -215,11 +215,24 @@ def _members(value: str) -> Mapping[str, str] | str:
         return {"reason": text}
     try:
         found = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506 - the base loader makes strings, lists and maps alone
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError, RecursionError):
         return "its value is no YAML mapping"
-    if not isinstance(found, dict) or not all(isinstance(v, str) for v in found.values()):
+    if not isinstance(found, dict) or not all(
+        isinstance(word, str) for pair in found.items() for word in pair
+    ):
         return "its value is no mapping of words"
-    return {str(name): text for name, text in found.items()}
+    if not all(_is_text(word) for pair in found.items() for word in pair):
+        return "its value has characters that stand in no text (half of a pair, from an escape)"
+    return found
+
+
+def _is_text(word: str) -> bool:
+    """Whether it can be kept in an object: YAML lets halves of a pair of characters through, which no UTF-8 has."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def refusal(annotation: str, cluster: str) -> str:

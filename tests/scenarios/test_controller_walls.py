@@ -1,0 +1,162 @@
+"""What one request, one object, or one slow server can do to the rest of a Fleet: nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from gitops_mc.app.controller import orders
+from gitops_mc.app.ports import MERGE_PATCH, Request, Response, Transport
+from gitops_mc.core.custom.requests import Verb
+from gitops_mc.core.errors import UnreachableError
+from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.sandbox.virtual import VirtualClock
+from tests.scenarios.controller_world import ROLLOUTS, ControllerWorld
+from tests.scenarios.rollout_world import FLEET, RolloutWorld
+from tests.scenarios.test_controller import CONFIG, GOOD, NAMES, done, pushed, three, wrote
+
+LONG = "9" * 24
+
+
+@pytest.mark.parametrize(
+    ("verb", "value"),
+    [
+        ("excuse", f"{{node: n1, for: {LONG}d, reason: x}}"),
+        ("excuse", f"{{node: n1, for: {LONG}, reason: x}}"),
+        ("hold", "{" * 3000),
+        ("hold", "{reason: [" + "[" * 2000),
+        ("hold", r'{reason: "\uD800"}'),
+        ("hold", r'{"\uD800": x, reason: y}'),
+        ("hold", "{reason: &a [x, *a]}"),
+        ("hold", "{? {a: b} : c}"),
+        ("retry", "{reason: !!python/object:os.system x}"),
+        ("accept", r'{id: "\0", reason: "\x07"}'),
+    ],
+)
+def test_whatever_a_request_says_it_is_taken_off_and_others_are_heard(verb: str, value: str) -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    world.annotate("edge-3", verb, value)
+    world.annotate("", "abort", "{by: mei, reason: alarms}")
+    world.run(replica, hours=0.1)
+    assert world.fleet()["spec"]["abort"]["by"] == "mei"
+    assert f"gitops-mc.io/{verb}" not in world.of("edge-3")["metadata"].get("annotations", {})
+    assert any(f"not carried out: gitops-mc.io/{verb} on edge-3" in said for said in replica.heard.said)
+
+
+def test_a_request_that_meets_a_fault_of_ours_is_taken_off_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> object:
+        raise ZeroDivisionError("a bug")
+
+    world = pushed()
+    replica = world.run(until=done)
+    monkeypatch.setitem(orders._STANDING, Verb.HOLD, broken)
+    world.annotate("edge-3", "hold", "{by: mei, reason: an audit}")
+    world.annotate("edge-2", "retry", "x")
+    for _ in range(40):
+        replica.controller.tick()
+        replica.controller.clock.wait(replica.controller.next_turn())
+    assert [type(e) for e in replica.heard.errors] == [ZeroDivisionError]
+    assert any("on edge-3: a fault of gitops-mc" in said for said in replica.heard.said)
+    assert any("on edge-2" in said for said in replica.heard.said)
+    assert "gitops-mc.io/hold" not in world.of("edge-3")["metadata"].get("annotations", {})
+
+
+@dataclass
+class Slow:
+    """Every call about our own objects takes so many seconds."""
+
+    inner: Transport
+    clock: VirtualClock
+    seconds: float
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        if cluster == GLOBAL_CLUSTER and "/gitops-mc.io/" in request.path:
+            self.clock.wait_for(self.seconds)
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+def test_a_pass_that_takes_longer_than_the_lease_lasts_does_not_end_the_leader() -> None:
+    world = ControllerWorld(RolloutWorld())
+    world.rollout.wrap = lambda inner: Slow(inner, world.rollout.clock, 6.0)
+    world.push({**three(CONFIG), "fleet.yaml": FLEET})
+    assert world.live(hours=6, until=done) == 0, "no process has ended"
+
+
+@dataclass
+class Hanging:
+    """One cluster takes every call and never answers."""
+
+    inner: Transport
+    clock: VirtualClock
+    cluster: str = ""
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        if cluster == self.cluster:
+            self.clock.wait_for(timeout)
+            raise UnreachableError(f"{cluster}: no answer within {timeout:.0f} s")
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+def test_a_cluster_that_hangs_is_forgotten_without_anybody_waiting_for_it() -> None:
+    world = ControllerWorld(RolloutWorld())
+    hanging = Hanging(
+        Slow(world.rollout.fleet.transport(world.rollout.clock), world.rollout.clock, 0), world.rollout.clock
+    )
+
+    def wrap(inner: Transport) -> Transport:
+        hanging.inner = inner
+        return hanging
+
+    world.rollout.wrap = wrap
+    world.push({**three(CONFIG), "fleet.yaml": FLEET})
+    world.live(hours=6, until=done)
+    world.push({"fleet.yaml": FLEET, "clusters/edge-1/app.yaml": CONFIG, "clusters/edge-2/app.yaml": CONFIG})
+    world.live(hours=0.2)
+    world.end()
+    hanging.cluster = "edge-3"
+    world.live(hours=0.1)
+    world.annotate("edge-3", "forget", "{by: mei, reason: it is scrap}")
+    assert world.live(hours=1) == 0, "no process has ended"
+    assert [item["metadata"]["name"] for item in world.kubectl("GET", ROLLOUTS)["items"]] == [
+        "edge-1",
+        "edge-2",
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------- objects
+
+
+def test_a_cluster_with_problems_in_git_keeps_the_fleet_from_ready_and_is_named() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    assert world.ready() == "Done"
+    world.push(three(CONFIG, **{"clusters/edge-2/new.yaml": "kind: MachineConfg\n"}))
+    world.run(replica, hours=0.5)
+    ready = next(c for c in world.fleet()["status"]["conditions"] if c["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "ProblemsInGit")
+    assert "edge-2 has problems in Git: clusters/edge-2/new.yaml:1" in ready["message"]
+
+
+def test_a_memory_that_names_no_commit_shuts_its_cluster_alone() -> None:
+    world = pushed()
+    world.run(until=done)
+    memory = {"started_commit": "\u202e" * 40}
+    world.kubectl("PATCH", f"{ROLLOUTS}/edge-2/status", {"status": {"memory": memory}}, MERGE_PATCH)
+    world.push(three(GOOD))
+    world.run(hours=1)
+    assert wrote(world, "edge-1", "three")
+    assert not wrote(world, "edge-2", "three")
+    assert "problem" not in world.fleet()["status"]["source"]
+
+
+def test_a_hand_in_what_a_running_leader_remembers_is_put_right_before_a_restart_believes_it() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    kept = {name: world.of(name)["status"]["memory"] for name in NAMES}
+    nonsense = {"passed_at": "2020-01-01T00:00:00Z", "begun": False}
+    world.kubectl("PATCH", f"{ROLLOUTS}/edge-2/status", {"status": {"memory": nonsense}}, MERGE_PATCH)
+    world.run(replica, hours=0.1)
+    for member in nonsense:
+        assert world.of("edge-2")["status"]["memory"].get(member) == kept["edge-2"].get(member)
