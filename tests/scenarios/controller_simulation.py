@@ -19,7 +19,7 @@ from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.core.rollout.inputs import Abort, Acts
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, without_clocks
-from gitops_mc.core.rollout.moves import Done, Halted, Hold
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing
 from gitops_mc.sandbox.apiserver import AcceptedWrite
 from tests.scenarios.controller_simulation_drawn import Ask, Deed, Freeze, Plot
 from tests.scenarios.controller_world import (
@@ -336,7 +336,7 @@ class ControllerSimulation(Simulation):
 
     def _approve_clusters(self) -> None:
         for body in self.bodies():
-            if (body.get("status") or {}).get("standing") == "approval":
+            if (body.get("status") or {}).get("standing") == Standing.APPROVAL.value:
                 self._annotate(body["metadata"]["name"], "approve", "drawn")
 
     def _lose_memory(self, now: datetime) -> None:
