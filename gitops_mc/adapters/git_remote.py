@@ -64,6 +64,9 @@ class RemoteSource:
         self._access = access
         self._limits = limits
         self._store = GitStore(cache.absolute())  # git runs in a folder of its own
+        self.cache = cache
+        self.brought = False
+        """Whether a poll has brought a commit that is good."""
         self._polling = threading.Lock()
         self._left = False
         self._doubtful = True
@@ -178,6 +181,7 @@ class RemoteSource:
             return NotAccepted(Commit(commit), found.name, signer.reason, signer.hint, standing, gone)
         rewritten = before not in (None, commit) and not git.descends(commit, str(before))
         self._store.accept(commit)
+        self.brought = True
         at, subject = self._store.committed(commit)
         return Polled(Commit(commit), found.name, at, subject, signer.by, rewritten, gone, damaged)
 

@@ -6,7 +6,6 @@ What is kept hangs on references: `accepted/<number>` are the commits that were 
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import threading
@@ -18,6 +17,7 @@ from typing import Any, Final
 
 import pygit2
 
+from gitops_mc.adapters.git_folder import FRESH, LOCK, REPOSITORIES, SOURCE, locked
 from gitops_mc.adapters.git_private import sweep_private
 from gitops_mc.core.errors import SourceError
 
@@ -57,7 +57,7 @@ class GitStore:
     @property
     def repository(self) -> Path:
         """A new one has a new name: libgit2 keeps packs by their path, for as long as anybody reads them."""
-        found = sorted(self.folder.glob("repository-*.git"))
+        found = sorted(self.folder.glob(REPOSITORIES))
         return found[-1] if found else self.folder / _FIRST
 
     def hold(self, source: str) -> None:
@@ -73,7 +73,7 @@ class GitStore:
     def _take(self, source: str) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            self._lock = _locked(self.folder / "lock")
+            self._lock = locked(self.folder / LOCK)
             if not self.opens():
                 self.renew()
             (self.repository / "config").write_text(_CONFIG)
@@ -103,7 +103,7 @@ class GitStore:
 
     def renew(self) -> Path:
         """An empty repository in place of whatever is there."""
-        fresh, before = self.folder / "fresh", self.repository
+        fresh, before = self.folder / FRESH, self.repository
         shutil.rmtree(fresh, ignore_errors=True)
         for part in ("objects/info", "objects/pack", "refs/gitops-mc"):
             (fresh / part).mkdir(parents=True)
@@ -188,7 +188,7 @@ class GitStore:
         self._delete(name for name in self._names(_WANTED) if name.removeprefix(_WANTED) not in wanted)
 
     def _follow(self, source: str) -> None:
-        known = self.folder / "source"
+        known = self.folder / SOURCE
         if not known.is_file() or known.read_text() != source:
             self._delete((*self._names(_ACCEPTED), INCOMING))
             known.write_text(source)
@@ -248,17 +248,3 @@ def read_no_configuration() -> None:
 def wanted_name(commit: str) -> str:
     """The reference that keeps a wanted commit."""
     return f"{_WANTED}{commit}"
-
-
-def _locked(path: Path) -> int:
-    """Held until it is closed, or this process ends. Children do not inherit it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(descriptor)
-        raise SourceError(
-            f"the cache {path.parent} is in use by another process",
-            hint="give every process a folder of its own",
-        ) from error
-    return descriptor

@@ -15,6 +15,7 @@ from typing import Final, NoReturn, TextIO, TypeAlias
 from gitops_mc import __version__
 from gitops_mc.adapters.git_address import Unprotected
 from gitops_mc.adapters.git_private import sweep_private
+from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.git_store import read_no_configuration
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport, Others, ServerTransport
 from gitops_mc.adapters.own_folder import temporary_folder
@@ -30,6 +31,7 @@ from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
 from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.use_cases.installation import made_identity
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
+from gitops_mc.bootstrap.attic import Attic
 from gitops_mc.bootstrap.hooks import Hooks
 from gitops_mc.bootstrap.means import Data, ProcessMeans, Way
 from gitops_mc.bootstrap.observing import Observing
@@ -153,13 +155,14 @@ def _connected(
     identity = made_identity(unguarded, lambda: os.urandom(16).hex())
     data = Data(unguarded, options.namespace)
     hooks = Hooks(data, unguarded, time.monotonic, observing.telemetry.hooked)
+    shelf = Shelf(options.cache, options.namespace)
 
     def open_loop(name: str) -> FleetLoop:
         files = PrivateFiles(folder / name)
         own_way = home_transport(options.home)
         means = ProcessMeans(
             identity=identity,
-            cache=options.cache,
+            shelf=shelf,
             unprotected=options.unprotected,
             home=observing.measured(own_way, name),
             leave_home=own_way.close,
@@ -174,6 +177,17 @@ def _connected(
         objects = FleetObjects(kept, options.namespace, name)
         return FleetLoop(objects, means, clock, observing.telemetry)
 
+    def followed(name: str) -> Path | None:
+        loop = made.loops.get(name)
+        return loop.means.followed if loop and isinstance(loop.means, ProcessMeans) else None
+
+    leads = lambda: leadership.leads  # noqa: E731 - beside its only use
+    attic = Attic(shelf, unguarded, options.unprotected, leads, followed, time.monotonic)
+
+    def upkeep(names: frozenset[str]) -> None:
+        hooks.refresh(names)
+        attic.sweep(names)
+
     made = Controller(
         own,
         clock,
@@ -182,7 +196,7 @@ def _connected(
         open_loop,
         observing.telemetry,
         unguarded,
-        hooks.refresh,
+        upkeep,
     )
     leading = LeaderOnly(home, leadership.may_write, ended, options.terms.call)
     events = ClusterApi(leading, clock, jitter=jitter, patience=_QUICK)

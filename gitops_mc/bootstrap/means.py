@@ -14,8 +14,9 @@ from typing import Final, Protocol
 
 from gitops_mc.adapters.git_access import Access as GitAccess
 from gitops_mc.adapters.git_access import Trust, credentials_of, token_of
-from gitops_mc.adapters.git_address import Unprotected
+from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_remote import RemoteSource
+from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
 from gitops_mc.adapters.kube_config_file import current_token
 from gitops_mc.adapters.private_files import PrivateFiles
@@ -108,7 +109,7 @@ class ProcessMeans:
     """What a Fleet's spec leads to."""
 
     identity: str
-    cache: Path
+    shelf: Shelf
     unprotected: frozenset[Unprotected]
     home: Transport
     """Unguarded."""
@@ -120,10 +121,17 @@ class ProcessMeans:
     files: PrivateFiles
     expires: Callable[[str, Credential, datetime | None], object]
     """Hears of a Fleet (`<namespace>/<name>`), of a credential, and when that expires; None: it does not say."""
+    _source: RemoteSource | None = None
+    """What was made last."""
     _ways: list[Way] = field(default_factory=list)
     """Transports that were made for the clusters of the spec, to be closed with the next ones."""
     _ends: dict[str, tuple[bytes, datetime | None]] = field(default_factory=dict)
     """By file: the kubeconfig that was looked at last, and when its token expires. To read hundreds takes a while."""
+
+    @property
+    def followed(self) -> Path | None:
+        """Where what the Fleet follows has been fetched to; None as long as nothing has been."""
+        return self._source.cache if self._source is not None and self._source.brought else None
 
     def close(self) -> None:
         """Drop every connection."""
@@ -135,10 +143,10 @@ class ProcessMeans:
     def poller(self, spec: FleetSpec) -> Poller:
         """As the port promises."""
         said = spec.source
-        key = sha256(f"{spec.namespace}/{spec.name} {said.url} {said.ref}".encode()).hexdigest()[:16]
-        source = RemoteSource(
+        address = address_of(said.url, self.unprotected)
+        self._source = source = RemoteSource(
             said.url,
-            self.cache / f"{spec.name}-{key}",
+            self.shelf.place(spec.name, address.url, said.ref),
             lambda: self._git_access(spec),
             ref=said.ref,
             folder=said.path,

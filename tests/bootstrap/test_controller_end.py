@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from gitops_mc.adapters.git_remote import RemoteSource
+from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.bootstrap import GatewayAccess, clock_of
 from gitops_mc.bootstrap.controller import Options, controller
 from gitops_mc.bootstrap.observing import Observing
@@ -53,3 +55,20 @@ def test_events_that_wait_when_the_end_is_asked_for_are_written_before_the_lease
             assert [event["involvedObject"]["name"] for event in events(place)] == ["prod"]
             assert holder(place) == ""
     assert "events_not_written" not in str(observing.stream.getvalue())  # type: ignore[attr-defined]
+
+
+def test_a_controller_that_leads_removes_what_no_fleet_follows(tmp_path: Path) -> None:
+    with site(tmp_path) as place:
+        home = GatewayAccess(place.gateway, place.folder / "sandbox" / "token", None)
+        stop = threading.Event()
+        clock = clock_of(home, stop)
+        observing = Observing(io.StringIO(), clock, "gitops-mc", "one")
+        options = Options(home, "gitops-mc", "one", tmp_path / "cache", unprotected=frozenset({"file"}))
+        url = f"file://{tmp_path}/fleet.git"
+        gone = Shelf(options.cache, "gitops-mc").place("staging", url, "main")
+        source = RemoteSource(url, gone, ref="main", unprotected=options.unprotected)
+        source.poll()
+        source.leave()
+        with controller(options, clock, observing, stop) as made:
+            made.tick()
+            assert not gone.exists()

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.ports import Request, Response
@@ -62,7 +63,7 @@ class Place:
         api = ClusterApi(self.home, self.clock, jitter=lambda: 0.0)
         self.means = ProcessMeans(
             identity="here",
-            cache=self.folder / "cache",
+            shelf=Shelf(self.folder / "cache", NAMESPACE),
             unprotected=frozenset({"file"}),
             home=self.home,
             leave_home=self.home.leave,
