@@ -75,3 +75,22 @@ def test_pushes_from_many_threads_break_no_turn() -> None:
             thread.join()
     assert not replica.controller.wake("nobody")
     assert not replica.heard.errors
+
+
+class Hanging:
+    """What is left of a loop when the end is asked for: a call that takes all the time that it gets."""
+
+    def __init__(self, clock: Napping) -> None:
+        self.clock = clock
+
+    def close(self, *, within: float) -> None:
+        self.clock.at += timedelta(seconds=within)
+
+
+def test_however_many_loops_hang_the_end_takes_no_longer() -> None:
+    controller, clock = resting(pushed())
+    controller.loops = {f"fleet-{n}": Hanging(clock) for n in range(20)}  # type: ignore[misc]
+    began = clock.at
+    controller.run(lambda: True)
+    assert clock.at - began <= timedelta(seconds=3.5)
+    assert not controller.leadership.leads

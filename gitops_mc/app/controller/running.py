@@ -21,7 +21,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, nam
 _NAP: Final = timedelta(seconds=0.25)
 """How long a push may go unnoticed."""
 LAST_CALLS: Final = 3.0
-"""Seconds that calls which are under way get to end in, of each Fleet."""
+"""Seconds that calls which are under way get to end in, of all Fleets together where the process ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +92,9 @@ class Controller:
                 break  # a write that was not sent any more because the end was asked for
             self._rest(self.next_turn(), stopping)
         self.farewell()
-        for loop in self.loops.values():
-            loop.close(within=LAST_CALLS)  # what is under way is over before another process may begin
+        end = self.clock.now() + timedelta(seconds=LAST_CALLS)
+        for loop in self.loops.values():  # what is under way is over before another process may begin
+            loop.close(within=max(0.0, (end - self.clock.now()).total_seconds()))
         self.leadership.give_up()
 
     def _rest(self, until: datetime, stopping: Callable[[], bool]) -> None:
