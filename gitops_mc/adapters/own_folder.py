@@ -23,8 +23,8 @@ _LOCK: Final = ".lock"
 
 @contextmanager
 def own_folder(purpose: str, place: Path | None = None) -> Iterator[Path]:
-    """A new folder named after the purpose, for this user alone, until the end of the `with`; in `place`, or where temporary files
-    are. What dead processes left of the same purpose is removed first. Raises OSError where none can be made.
+    """A new, empty folder in one that is named after the purpose, for this user alone, until the end of the `with`; in `place`, or
+    where temporary files are. What dead processes left of the same purpose is removed first. Raises OSError where none can be made.
     """
     where = place or Path(tempfile.gettempdir())
     sweep(purpose, where)
@@ -32,7 +32,9 @@ def own_folder(purpose: str, place: Path | None = None) -> Iterator[Path]:
     lock: int | None = None
     try:
         lock = _locked(folder)
-        yield folder
+        inside = folder / "files"
+        inside.mkdir(mode=0o700)
+        yield inside
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if lock is not None:

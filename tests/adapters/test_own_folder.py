@@ -46,6 +46,14 @@ def another_process(place: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]
             process.kill()
 
 
+def test_a_folder_is_empty_for_its_owner_alone_and_gone_afterwards(tmp_path: Path) -> None:
+    with own_folder("test", tmp_path) as folder:
+        assert list(folder.iterdir()) == []
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        (folder / "a").write_text("x")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(tmp_path: Path) -> None:
     with another_process(tmp_path) as (dying, left), another_process(tmp_path) as (_, theirs):
         assert left.is_dir()
@@ -53,12 +61,12 @@ def test_what_a_killed_process_left_is_removed_and_what_a_living_one_has_is_not(
         dying.wait()
         assert (left / "prod" / "token").read_text() == "a token"
         with own_folder("test", tmp_path) as ours:
-            assert sorted(tmp_path.iterdir()) == sorted([ours, theirs])
+            assert sorted(tmp_path.iterdir()) == sorted([ours.parent, theirs.parent])
             assert stat.S_IMODE(ours.stat().st_mode) == 0o700
             sweep("test", tmp_path)
             assert ours.is_dir()
             assert (theirs / "prod" / "token").is_file()
-        assert list(tmp_path.iterdir()) == [theirs]
+        assert list(tmp_path.iterdir()) == [theirs.parent]
 
 
 def test_whatever_else_stands_there_is_left_alone(tmp_path: Path) -> None:
