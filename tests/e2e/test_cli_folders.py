@@ -45,9 +45,9 @@ def test_a_folder_that_is_made_is_its_owners_alone_and_stays(tmp_path: Path) -> 
 
 def test_a_temporary_folder_says_what_it_is_for_and_goes() -> None:
     with working_folder(None, "cache", "--cache") as folder:
-        assert folder.name.startswith("gitops-mc-cache-")
+        assert folder.parent.name.startswith("gitops-mc-cache-")
         assert folder.is_dir()
-    assert not folder.exists()
+    assert not folder.parent.exists()
 
 
 @pytest.mark.parametrize(("command", "option"), [(("controller",), "--cache"), (("demo",), "--keep")])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gitops_mc.core.rollout.moves import Done, Hold
 from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config, policy
 
@@ -33,15 +31,22 @@ def built_anew(when: str) -> RolloutWorld:
     return after
 
 
-@pytest.mark.parametrize("when", ["finished", "soaking"])
-def test_it_is_a_hold_that_says_what_to_type_not_a_wait_for_ever(when: str) -> None:
-    here = built_anew(when)
+def test_amid_a_soak_it_is_a_hold_that_says_what_to_type_not_a_wait_for_ever() -> None:
+    here = built_anew("soaking")
     outlook = here.run(hours=3)
     assert isinstance(outlook, Hold), outlook
     told = " ".join(outlook.acts)
     assert "gitops-mc accept drift:MachineConfig/50-worker-app --cluster edge-1" in told
     assert "gitops-mc accept drift:MachineConfiguration/cluster --cluster edge-1" in told
     assert not here.writes("edge-1")
+
+
+def test_a_rollout_that_was_finished_stays_so_and_says_who_is_not_as_git_says() -> None:
+    here = built_anew("finished")
+    outlook = here.run(hours=3)
+    assert isinstance(outlook, Done), outlook
+    assert "edge-1, edge-2, edge-3 are not as Git says any more and left alone (drift)" in outlook.reason
+    assert not any(here.writes(f"edge-{n}") for n in (1, 2, 3))
 
 
 def test_where_no_gate_is_shut_it_is_done_and_says_who_is_not_as_git_says() -> None:
