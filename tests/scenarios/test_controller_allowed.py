@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 
 import pytest
@@ -75,9 +77,11 @@ def carries(world: ControllerWorld, cluster: str) -> bool:
     return bool(body["metadata"].get("annotations"))
 
 
-def resumed(world: ControllerWorld, hours: float = 3) -> Replica:
+def resumed(
+    world: ControllerWorld, hours: float = 0.7, until: Callable[[ControllerWorld], bool] | None = None
+) -> Replica:
     world.edit("", {"suspend": None})
-    replica = world.run(world.process("two"), hours=hours)
+    replica = world.run(world.process("two"), hours=hours, until=until)
     assert world.rollout.clock.now() < END
     return replica
 
@@ -121,6 +125,7 @@ def test_whoever_takes_it_out_of_spec_takes_it_back() -> None:
     assert not wrote(world, "edge-1", "three")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", ["", "edge-1"])
 def test_a_death_at_any_write_of_it_loses_nothing(cluster: str) -> None:
     """After each death the request stands, or all that it asks for."""
@@ -136,9 +141,12 @@ def test_a_death_at_any_write_of_it_loses_nothing(cluster: str) -> None:
         stands = all(world.of(name)["spec"].get("overridden", {}).get("by") == "mei" for name in names)
         assert stands or carries(world, cluster), nth
         world.rollout.wrap = lambda transport: transport
-        resumed(world, hours=5)
-        assert all(wrote(world, name, "three") for name in names), nth
+        resumed(world, hours=5, until=partial(_all_have_it, names))
     assert deaths >= 2
+
+
+def _all_have_it(names: Sequence[str], world: ControllerWorld) -> bool:
+    return all(wrote(world, name, "three") for name in names)
 
 
 def _dies(world: ControllerWorld, nth: int) -> bool:

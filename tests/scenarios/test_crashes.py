@@ -157,6 +157,7 @@ class Racing(Fate):
             raise Killed
 
 
+@pytest.mark.slow
 def test_of_two_restarts_the_second_is_refused_while_the_first_one_runs(tmp_path: Path) -> None:
     fate = Racing()
     fate.rollout = Rollout(POLICY, tmp_path, fate)
