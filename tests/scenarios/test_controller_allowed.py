@@ -108,6 +108,7 @@ def test_for_the_whole_fleet_it_stands_with_every_cluster_that_has_something_to_
     assert not any("overridden" in world.of(name)["spec"] for name in NAMES)
 
 
+@pytest.mark.slow
 def test_newer_content_is_not_covered() -> None:
     world = failed_in_a_freeze()
     asked(world, "override-window", "")
@@ -169,6 +170,7 @@ def _dies(world: ControllerWorld, nth: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_what_is_asked_for_the_whole_fleet_stands_until_every_cluster_has_kept_it() -> None:
     """The object of one cluster cannot be written, and the process ends before it can be."""
     world = failed_in_a_freeze()

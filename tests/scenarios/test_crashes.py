@@ -49,7 +49,7 @@ def named(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=named)
 def test_killed_at_a_few_writes_and_saves_it_ends_the_same(case: Case) -> None:
-    all_is_well(case, Chosen(of=12))
+    all_is_well(case, Chosen(of=30))
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from tests.scenarios.drawn_orders import ORDERED, STANDING, Order, Ordered, stan
 from tests.scenarios.drawn_windows import WINDOWED
 from tests.simulation.one import play_seed
 
-SEEDS = 5
+SEEDS = 3
 FOUND = (20_000_023, 20_000_118, 20_000_224, 20_000_330)
 """Seeds that have found a fault, of the engine or of the judge."""
 

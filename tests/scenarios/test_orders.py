@@ -112,6 +112,7 @@ def test_suspended_in_mid_step_nothing_is_written_and_it_goes_on_where_it_was() 
     assert isinstance(world.run(), Done)
 
 
+@pytest.mark.slow
 def test_suspended_with_an_open_bracket_it_stays_open_however_long_and_is_closed_on_resume() -> None:
     world = rolled(both=True)
     world.run(until=lambda look: paused(world, "edge-1"))
@@ -282,6 +283,7 @@ def test_an_abort_never_touches_a_pool_that_another_has_paused_nor_does_its_end(
     assert aborted(world, "edge-1") is None
 
 
+@pytest.mark.slow
 def test_what_somebody_lets_run_again_in_spite_of_an_abort_is_not_paused_again() -> None:
     world = stopped_in_mid_roll()
     world.fleet.person("edge-1").unpause("worker")
@@ -332,6 +334,7 @@ class DiesAfterTheFirstIsClosed:
         return answer
 
 
+@pytest.mark.slow
 def test_where_a_bracket_is_half_closed_an_abort_stops_what_runs_and_no_node_reboots_more_often() -> None:
     world = groups.world()
     assert isinstance(world.run(), Done)
@@ -380,6 +383,7 @@ def test_newer_content_gets_in_on_resume_before_the_pool_runs_again() -> None:
     assert sorted(world.reboots("edge-1").values()) == [2, 2, 3], "two went straight to the newest"
 
 
+@pytest.mark.slow
 def test_newer_content_in_a_bracket_gets_in_on_resume_and_no_node_starts_on_half_of_it() -> None:
     world = rolled(both=True)
     world.run(until=lambda _: one_node_done(world, "edge-1"))
@@ -392,6 +396,7 @@ def test_newer_content_in_a_bracket_gets_in_on_resume_and_no_node_starts_on_half
     assert sorted(world.reboots("edge-1").values()) == [2, 2, 3]
 
 
+@pytest.mark.slow
 def test_newer_content_for_another_pool_waits_until_what_was_aborted_has_gone_on() -> None:
     world = stopped_in_mid_roll()
     for n in (1, 2, 3):
@@ -417,6 +422,7 @@ def test_a_failed_cluster_that_is_aborted_stays_failed_and_takes_its_repair_on_r
     assert aborted(world, "edge-1") is None
 
 
+@pytest.mark.slow
 def test_a_fresh_process_without_memory_asks_before_it_lets_an_aborted_pool_run() -> None:
     world = stopped_in_mid_roll()
     world.store.state = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from tests.scenarios.controller_simulation_drawn import draw_plot
 from tests.scenarios.drawn import Script, draw_script
 from tests.scenarios.drawn_orders import ORDERED
@@ -18,6 +20,7 @@ from tests.simulation.trace import trace
 FAULT = "budget-off-by-one"
 
 
+@pytest.mark.slow
 def test_it_ends_with_what_is_needed_and_nothing_more() -> None:
     seed = json.loads(FOUND.read_text())[FAULT]
     script = draw_script(seed)
