@@ -37,8 +37,10 @@ def discard(folder: Path) -> None:
             shutil.rmtree(fresh, ignore_errors=True)
             repository.rename(fresh)  # half a repository is never taken for one
         shutil.rmtree(fresh, ignore_errors=True)
-        (folder / LOCK).unlink()
         (folder / SOURCE).unlink()
+        (
+            folder / LOCK
+        ).unlink()  # the last: from here on it is somebody else's, and stays where he is in it already
         folder.rmdir()
     finally:
         os.close(lock)

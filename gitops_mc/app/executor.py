@@ -6,7 +6,7 @@ other; its result is taken when it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -120,13 +120,13 @@ class Executor:
         """Whether anything has been looked at yet."""
         return self._platform_begun is not None or bool(self._live) or bool(self._read_at)
 
-    def seen(self, cluster: str) -> LiveCluster | None:
-        """A cluster as it was read last."""
-        return self._live.get(cluster)
+    def only_aside(self, clusters: Collection[str]) -> None:
+        """What jobs for other clusters have brought is wanted no more."""
+        self._asides = {name: value for name, value in self._asides.items() if name in clusters}
 
-    def aside(self, cluster: str, job: Callable[[], T | None]) -> T | None:
-        """What a job for a cluster came to that has no part in the rollout; None: it has not come back, or came to nothing. Then
-        ask again: nothing is decided for the cluster meanwhile, and nobody waits for it longer than for any other job.
+    def aside(self, cluster: str, job: Callable[[], T]) -> T | None:
+        """What a job for a cluster came to that has no part in the rollout; None: it has not come back. Then ask again: nothing is
+        decided for the cluster meanwhile, and nobody waits for it longer than for any other job.
         """
         if cluster not in self._asides:
             jobs: dict[str, Callable[[], object]] = {cluster: lambda: _Aside(job())}

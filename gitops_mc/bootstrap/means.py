@@ -34,6 +34,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 _CALLS_AT_ONCE: Final = 32
 _MADE_BY: Final[Mapping[str, str]] = {"Secret": "secret generic", "ConfigMap": "configmap"}
 """How kubectl makes one."""
+_GATEWAY: Final = "gateway-"
 _KUBECONFIG: Final = "kubeconfig-"
 
 
@@ -188,7 +189,8 @@ class ProcessMeans:
         }
         gateway = None
         if said.gateway is not None:
-            gateway = GatewayTransport(said.gateway.url, files["token"], files.get("ca.crt"))
+            token, ca = _files_of(said.gateway.url)
+            gateway = GatewayTransport(said.gateway.url, files[token], files.get(ca))
         for way in self._ways:
             way.close()
         self._ways = [*ways.values(), *([] if gateway is None else [gateway])]
@@ -201,16 +203,17 @@ class ProcessMeans:
         said = spec.clusters
         found: dict[str, bytes] = {}
         if said.gateway is not None:
-            found["token"] = self.data.value(said.gateway.token)
+            token, ca = _files_of(said.gateway.url)
+            found[token] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
-                found["ca.crt"] = self.data.certificates(said.gateway.ca)
+                found[ca] = self.data.certificates(said.gateway.ca)
         found |= {_file_of(c): self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
         files = {name: self.files.write(name, content) for name, content in found.items()}
         self._tell_ends(spec.title, found, files)
         return files
 
     def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
-        token = found.get("token", b"").decode("utf-8", "replace")
+        token = next((found[n] for n in found if n.startswith(_GATEWAY)), b"").decode("utf-8", "replace")
         self.expires(fleet, Credential.GATEWAY, expiry_of(token))
         kubeconfigs = {name: content for name, content in found.items() if name.startswith(_KUBECONFIG)}
         self._ends = {
@@ -221,6 +224,12 @@ class ProcessMeans:
         }
         ends = [end for _, end in self._ends.values() if end is not None]
         self.expires(fleet, Credential.KUBECONFIG, min(ends, default=None))
+
+
+def _files_of(gateway: str) -> tuple[str, str]:
+    """Of its token and its certificates: of this address alone, so that calls which are under way to another one never carry them."""
+    name = sha256(gateway.encode()).hexdigest()[:16]
+    return f"{_GATEWAY}{name}", f"ca-{name}.crt"
 
 
 def _file_of(cluster: str) -> str:

@@ -89,7 +89,7 @@ def test_sync_asks_git_at_once_and_leaves_nothing_in_the_history() -> None:
 
 def test_what_is_asked_for_together_is_put_there_in_one_write() -> None:
     desk = halted()
-    wishes = [desk.wish(verb, "edge-1") for verb in (Verb.RETRY, Verb.NOW, Verb.OVERRIDE_WINDOW)]
+    wishes = [desk.wish(verb, "edge-1") for verb in (Verb.RETRY, Verb.HOLD, Verb.OVERRIDE_WINDOW)]
     answers = desk.ask(*wishes)
     assert answers == [CarriedOut((f"{wish.verb.value} edge-1",)) for wish in wishes]
 

@@ -146,7 +146,24 @@ def test_a_token_that_was_renewed_is_taken_over(place: Place) -> None:
         == 200
     )
     place.means.tend(found)
-    assert (place.folder / "files" / "token").read_text() == "two"
+    assert [path.read_text() for path in place.folder.rglob("gateway-*")] == ["two"]
+
+
+def test_calls_that_are_under_way_to_a_former_gateway_never_carry_the_token_of_the_new_one(
+    place: Place,
+) -> None:
+    place.config_map("ca", ca_crt=CERTIFICATES)
+    place.secret("gateway", token="of the former")
+    place.secret("other", token="of the new one")
+    place.means.executor(fleet_spec(spec({"gateway": GATEWAY})))
+    (former,) = place.folder.rglob("gateway-*")
+    moved = {**GATEWAY, "url": "https://127.0.0.1:10", "tokenRef": {"name": "other", "key": "token"}}
+    place.means.executor(fleet_spec(spec({"gateway": moved})))
+    assert former.read_text() == "of the former"
+    assert sorted(p.read_text() for p in place.folder.rglob("gateway-*")) == [
+        "of the former",
+        "of the new one",
+    ]
 
 
 SOON, LATER = datetime(2027, 3, 1, tzinfo=UTC), datetime(2028, 3, 1, tzinfo=UTC)

@@ -73,6 +73,13 @@ def test_nothing_is_allowed_where_nothing_is_left_to_do(newest: dict[str, Conten
         assert isinstance(act(memory, "edge-1", newest.get("edge-1"), BY), acts.Unchanged)
 
 
+def test_what_has_been_started_is_newer_than_nothing_and_cannot_be_hurried() -> None:
+    memory = FleetMemory(clusters={"edge-1": ClusterMemory(started=NEW, begun=True)})
+    refused = acts.hurry(memory, "edge-1", NEW, BY)
+    assert isinstance(refused, acts.Unchanged)
+    assert "nothing newer waits there" in refused.reason
+
+
 def test_it_stands_in_spec_and_an_object_of_an_older_release_is_read() -> None:
     part = cluster_part(BOTH)
     assert part.spec["overridden"]["content"] == part.spec["hurried"]["content"] == NEW

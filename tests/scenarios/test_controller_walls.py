@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 
 from gitops_mc.app.controller import orders
+from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.ports import MERGE_PATCH, Request, Response, Transport
 from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.sandbox.virtual import VirtualClock
-from tests.scenarios.controller_world import ROLLOUTS, ControllerWorld
+from tests.scenarios.controller_world import FLEETS, LEASES, ROLLOUTS, ControllerWorld
 from tests.scenarios.rollout_world import FLEET, RolloutWorld
 from tests.scenarios.test_controller import CONFIG, GOOD, NAMES, done, pushed, three, wrote
 
@@ -123,6 +125,98 @@ def test_a_cluster_that_hangs_is_forgotten_without_anybody_waiting_for_it() -> N
         "edge-1",
         "edge-2",
     ]
+
+
+# --------------------------------------------------------------------------------------------- passes that break
+
+
+def meddled(world: ControllerWorld, path: str, left: list[int]) -> None:
+    """Somebody annotates an object right before so many of the next writes of it, so that they are refused as stale."""
+
+    def meddle(request: Request) -> None:
+        if left[0] and request.method in {"PATCH", "DELETE"} and request.path.startswith(path):
+            left[0] -= 1
+            world.kubectl("PATCH", path, {"metadata": {"annotations": {"x": str(left)}}}, MERGE_PATCH)
+
+    world.rollout.wrap = lambda inner: Before(inner, meddle)
+
+
+@dataclass
+class Before:
+    """Something is done before each call."""
+
+    inner: Transport
+    first: Callable[[Request], None]
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        if cluster == GLOBAL_CLUSTER:
+            self.first(request)
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+def test_a_pass_that_breaks_over_one_request_loses_none() -> None:
+    world = pushed()
+    world.run(until=done)
+    world.push({"fleet.yaml": FLEET, "clusters/edge-1/app.yaml": GOOD, "clusters/edge-2/app.yaml": GOOD})
+    meddled(world, f"{ROLLOUTS}/edge-3", [4])
+    replica = world.process()
+    world.annotate("edge-3", "forget", "{by: mei, reason: it is scrap}")
+    world.annotate("edge-2", "skip", "{by: mei, reason: it is being moved}")
+    world.annotate("edge-1", "hold", "{by: mei, reason: an audit}")
+    world.run(replica, hours=0.5)
+    names = [item["metadata"]["name"] for item in world.kubectl("GET", ROLLOUTS)["items"]]
+    assert names == ["edge-1", "edge-2"]
+    assert world.of("edge-1")["spec"]["hold"]["by"] == "mei"
+    history = {act["what"] for act in world.fleet()["status"]["history"]}
+    assert {"forget edge-3", "skip edge-2", "hold edge-1"} <= history
+
+
+def test_a_wish_to_sync_is_heard_although_the_page_cannot_be_kept() -> None:
+    world = pushed()
+    world.edit("", {"source": {"interval": "60m"}})
+    left = [0]
+    meddled(world, f"{FLEETS}/prod", left)
+    replica = world.run(until=done)
+    commit = world.push(three(GOOD))
+    left[0] = 2
+    world.annotate("", "sync", "now")
+    world.run(replica, hours=0.5, until=lambda w: w.fleet()["status"]["source"].get("commit") == commit)
+    assert not left[0]
+
+
+def test_a_hold_that_somebody_lifts_while_another_request_cannot_be_kept_does_not_come_back() -> None:
+    world = pushed()
+    world.run(until=done)
+    world.annotate("edge-2", "hold", "{by: mei, reason: an audit}")
+    world.run(hours=0.1)
+    assert "hold" in world.of("edge-2")["spec"]
+    lifted = False
+
+    def lift(request: Request) -> None:
+        nonlocal lifted
+        if not lifted and request.method == "PATCH" and request.path.startswith(f"{ROLLOUTS}/edge-2"):
+            lifted = True
+            world.edit("edge-2", {"hold": None})
+
+    world.rollout.wrap = lambda inner: Before(inner, lift)
+    replica = world.process()
+    world.annotate("edge-2", "excuse", "{node: edge-2-w1, for: 1h, reason: its disk}")
+    world.run(replica, hours=0.3)
+    assert lifted
+    assert "hold" not in world.of("edge-2")["spec"]
+
+
+def test_a_lease_that_is_lost_stays_lost_whoever_catches_it() -> None:
+    world = pushed()
+    replica = world.run(until=done)
+    lease = replica.controller.leadership
+    item = world.lease()
+    taken = {"spec": {**item["spec"], "holderIdentity": "somebody else"}}
+    world.kubectl("PATCH", f"{LEASES}/{item['metadata']['name']}", taken, MERGE_PATCH)
+    for _ in range(3):
+        world.rollout.clock.wait_for(10)
+        with pytest.raises(LeadershipLostError):
+            lease.tick()
 
 
 # ---------------------------------------------------------------------------------------------------------- objects

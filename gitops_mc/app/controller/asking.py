@@ -44,6 +44,7 @@ class Asking:
     _strange: dict[tuple[str, str], str] = field(default_factory=dict)
     """By object and annotation: values of what is no verb, and has been told of."""
     _unsaid: tuple[str, ...] = ()
+    _approved: frozenset[str] = frozenset()
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
@@ -53,13 +54,15 @@ class Asking:
         """
         clusters = () if fleet is None else fleet.clusters
         holds = {n: {"hold": _spec(b).get("hold")} for n, b in self.objects.rollouts.items()}
+        standing = {n: h for n, h in holds.items() if h["hold"] is not None}
         desk = Desk(
             memory,
             {c.name: c.content for c in clusters},
             self.identity,
             self.commands,
             fleet_spec=self._specs[0],
-            rollout_specs={n: h for n, h in holds.items() if h["hold"] is not None} | dict(self._specs[1]),
+            rollout_specs=standing | dict(self._specs[1]),
+            approved=self._approved,
             said=self._unsaid,
         )
         carriers = [("", self.objects.fleet, On.FLEET)]
@@ -84,8 +87,10 @@ class Asking:
             self._unkept.setdefault(name, {})[asked.annotation] = asked.value
         if fleet is not None:
             desk = self._unknown(desk, carriers, now)
-        self._unsaid = desk.said
-        ordered = {n: s for n, s in desk.rollout_specs.items() if n in self._unkept}
+        self._unsaid, self._approved = desk.said, desk.approved
+        ordered = {
+            n: s for n, s in desk.rollout_specs.items() if n in self._unkept and s is not standing.get(n)
+        }
         self._specs = (desk.fleet_spec, ordered)
         return Asked(desk, {name: dict(taken) for name, taken in self._unkept.items()}, tuple(faults))
 
@@ -134,7 +139,7 @@ class Asking:
         self._unkept = {name: taken for name, taken in self._unkept.items() if name in but}
         if spread:
             self._unkept[""] = spread
-        self._unsaid = ()
+        self._unsaid, self._approved = (), frozenset()
         self._specs = ({}, {name: spec for name, spec in self._specs[1].items() if name in but})
 
 

@@ -6,7 +6,6 @@ A pass never raises for what a server does. What it could not do is told, and do
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.app.controller.asking import Asked, Asking
@@ -56,7 +55,8 @@ class FleetLoop:
     _keeping: Keeping = field(init=False)
     _asking: Asking = field(init=False)
     _discretion: Discretion = field(default_factory=Discretion)
-    _answers: int = 0
+    _heard: tuple[int, int] = (0, 0)
+    """Of which poller how many answers have been told of."""
 
     def __post_init__(self) -> None:
         self._equipment = Equipment(self.means, self.clock)
@@ -108,13 +108,17 @@ class FleetLoop:
         return True
 
     def broke(self, error: Exception) -> None:
-        """A fault of this program has ended the loop: the Fleet is to say so, where that can be written. Never raises."""
+        """A fault of this program has ended the loop: the Fleet is to say so, where that can be written. Raises LeadershipLostError."""
         told = (
             f"a fault of gitops-mc ({type(error).__name__}) ended the last pass, and nothing is written; its log tells where. It is "
             "tried again every minute"
         )
-        with suppress(Exception):
+        try:
             self._show_trouble(Summary(State.STUCK, "Fault", told))
+        except LeadershipLostError:
+            raise
+        except Exception:  # noqa: BLE001, S110 - the log has the fault itself
+            pass
 
     def redact(self, text: str) -> str:
         """The text without what is sensitive in this fleet. Any thread."""
@@ -163,8 +167,9 @@ class FleetLoop:
         assert self.poller is not None
         if (poller := self._equipment.following()) is not None:
             poller.look(commits_in_use(memory))
-        if self.poller.answers != self._answers:
-            self._answers = self.poller.answers
+        heard = (id(self.poller), self.poller.answers)
+        if self.poller.answers and heard != self._heard:
+            self._heard = heard
             self.watcher.polled(self.title, self.poller)
         return self.poller.desired
 
@@ -235,6 +240,8 @@ class FleetLoop:
     def _keep(self, page: Page, asked: Asked) -> Mapping[str, str]:
         """Make a page durable, and tell what was ordered; clusters whose memory is not kept, and why."""
         desk = asked.desk
+        if desk.sync and self.poller is not None:  # before what may fail: it is heard once
+            self.poller.wake()
         self.memory = page.memory
         failed = self._keeping.keep(page)
         self._asking.kept(failed.keys())
@@ -244,12 +251,11 @@ class FleetLoop:
             )
         if desk.said:
             self.watcher.ordered(self.title, tuple(map(self._told, desk.said)))
-        if desk.sync and self.poller is not None:
-            self.poller.wake()
         return failed
 
     def _asked(self, memory: FleetMemory, fleet: Fleet | None) -> Asked:
         asked = self._asking.asked(memory, fleet, self._shut_now, self.clock.now())
+        self.memory = asked.desk.memory  # a request is heard once, whatever becomes of this pass
         for error in asked.faults:
             self.watcher.stumbled(self.title, error)
         return asked
@@ -258,10 +264,13 @@ class FleetLoop:
         """Forget the clusters that are to be forgotten: at once, and for good."""
         assert self.executor is not None
         assert self.memory is not None
+        self.executor.only_aside(asked.desk.forgotten.keys())
         if not asked.desk.forgotten:
             return asked
         desk = forgotten(asked.desk, self.objects, self.executor, fleet.policy.name)
-        for cluster in desk.forgotten.keys() - desk.undone:
+        for cluster, why in desk.undone.items():
+            self.watcher.troubled(self.title, f"{cluster} is not forgotten yet: {why}")
+        for cluster in desk.forgotten.keys() - desk.undone.keys():
             self._keeping.forget(cluster)
             self.memory = self.memory.without_cluster(cluster)
         # the request went with the object; or it stays, to be carried out by a later pass

@@ -66,7 +66,8 @@ class Keeping:
         failed: dict[str, str] = {}
         for name in _in_order(page):
             if not name:
-                self._keep_fleet(_with_what_is_spread(page) if failed else page)
+                spread = any(self._stands_otherwise(n, page) for n in failed)
+                self._keep_fleet(_with_what_is_spread(page) if spread else page)
                 continue
             try:
                 self._keep_cluster(name, page)
@@ -76,6 +77,12 @@ class Keeping:
                 failed[name] = error.message
         self._kept = {name: m for name, m in self._kept.items() if name in page.memory.clusters}
         return failed
+
+    def _stands_otherwise(self, name: str, page: Page) -> bool:
+        """Whether what orders have made of a cluster is not what its object holds."""
+        stands = (self.objects.rollouts.get(name) or {}).get("spec") or {}
+        wanted = cluster_part(page.memory.clusters[name]).spec
+        return any(stands.get(member) != wanted.get(member) for member in SPEC_OF_ROLLOUT)
 
     def doubt(self, names: Iterable[str]) -> None:
         """Somebody else has changed these objects (`""`: the Fleet): what they are to say is written again where they say something

@@ -85,6 +85,8 @@ class Leadership:
     """
     _until: datetime | None = None
     """Until when this process may write; None: it does not lead."""
+    _lost: str = ""
+    """Why it was lost; empty: it was not."""
     _looked: datetime | None = None
     _seen: JsonObject = field(default_factory=dict)
     _unchanged_since: datetime | None = None
@@ -104,6 +106,8 @@ class Leadership:
         Raises LeadershipLostError when it was held and is not any more.
         """
         now = self.clock.now()
+        if self._lost:  # whoever has caught it: what this process knows is old for good
+            raise LeadershipLostError(self._lost)
         if self._until is not None and now >= self._until:
             raise LeadershipLostError(
                 f"the lease was not renewed for {self.terms.deadline.total_seconds():.0f} s"
@@ -156,7 +160,7 @@ class Leadership:
 
     def _lost_unless(self, fine: object, why: str) -> None:
         if not fine:
-            self._until = None
+            self._until, self._lost = None, why
             raise LeadershipLostError(why)
 
     def _take(self, found: JsonObject, now: datetime) -> None:

@@ -49,8 +49,8 @@ class Desk:
     sync: bool = False
     forgotten: Mapping[str, By] = field(default_factory=dict)
     """Clusters that are to be forgotten, and who says so."""
-    undone: frozenset[str] = frozenset()
-    """Clusters whose request stays, to be tried again."""
+    undone: Mapping[str, str] = field(default_factory=dict)
+    """Clusters that could not be forgotten yet, and why; the request stays, to be tried again."""
 
 
 def is_about_content(asked: Request | Misunderstood) -> bool:

@@ -37,7 +37,6 @@ class Recall:
         found = self.objects.found & bodies.keys()
         clusters = {} if before is None else {n: m for n, m in before.clusters.items() if n not in found}
         names |= found
-        self.objects.found -= found
         for name in sorted(names):
             spec, status = _parts(bodies[name])
             try:
@@ -56,6 +55,7 @@ class Recall:
         else:
             memory = replace(before, clusters=dict(sorted(clusters.items())))
             memory = with_fleet_spec(memory, spec, _parts(changed[""])[0]) if "" in changed else memory
+        self.objects.found -= found
         self._unheard = {}
         return memory
 

@@ -171,6 +171,8 @@ class Controller:
             return
         try:
             heads = self.api.list_metadata(GLOBAL_CLUSTER, FLEET, namespace=self.namespace)
+        except LeadershipLostError:
+            raise
         except GitopsMcError:
             return  # what was there is still followed; each loop says what it cannot read
         self._listed = now

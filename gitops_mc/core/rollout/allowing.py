@@ -24,6 +24,8 @@ def hurry(memory: FleetMemory, cluster: str, content: Content | None, by: By) ->
     m = memory.cluster(cluster)
     if has_passed(m, content):
         return Unchanged(f"{cluster} has passed what Git has; {_AGAIN}")
+    if m.started == content:
+        return Unchanged(f"{cluster} has been started with what Git has: nothing newer waits there; {_AGAIN}")
     after = memory.with_cluster(cluster, replace(m, hurried=_leave(content, by)))
     told = f"newer content of {cluster} waits for no healthy rolling"
     return Changed(after.with_act(by.act(f"now {cluster}")), (told,))
