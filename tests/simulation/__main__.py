@@ -130,7 +130,8 @@ def mutants(names: tuple[str, ...], patience: int, jobs: int, keep: bool) -> Non
         click.echo(f"{name:26} {told[:140]}")
     if keep:
         kept = {name: outcome.seed for name, outcome in found.items() if outcome is not None}
-        FOUND.write_text(json.dumps(kept, indent=2) + "\n")
+        before = json.loads(FOUND.read_text()) if names else {}
+        FOUND.write_text(json.dumps(before | kept, indent=2, sort_keys=True) + "\n")
     sys.exit(1 if any(o is None and name not in MISSED for name, o in found.items()) else 0)
 
 

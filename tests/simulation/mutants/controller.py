@@ -14,7 +14,7 @@ from gitops_mc.app.controller import fleet_loop, keeping, objects, orders, recal
 from gitops_mc.app.controller.asking import Asking
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.keeping import Keeping
-from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Terms
+from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Renewing, Terms
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.ports import NotAccepted, Polled, Request, Response
@@ -92,10 +92,11 @@ def holds_in_status_alone(stack: ExitStack) -> None:
 
 @mutant("the lease is not asked before a write", into=CONTROLLER_MUTANTS)
 def lease_not_asked(stack: ExitStack) -> None:
-    def send(self: LeaderOnly, cluster: str, request: Request, *, timeout: float) -> Response:
+    def send(self: LeaderOnly | Renewing, cluster: str, request: Request, *, timeout: float) -> Response:
         return self.inner.send(cluster, request, timeout=timeout)
 
     put(stack, LeaderOnly, "send", send)
+    put(stack, Renewing, "send", send)
 
 
 @mutant("a leader goes on for longer than others wait", into=CONTROLLER_MUTANTS)

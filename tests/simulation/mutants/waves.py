@@ -35,14 +35,14 @@ def waves_ignored(stack: ExitStack) -> None:
 def soak_not_reset(stack: ExitStack) -> None:
     def kept(line: Any, clusters: Any, memory: WaveMemory | None) -> WaveMemory:
         fresh: WaveMemory = remembered(line, clusters, memory)
-        return fresh if memory is None else replace(fresh, soak_since=memory.soak_since)
+        return fresh if memory is None else replace(fresh, soak_since=memory.soak_since, soaked=memory.soaked)
 
     remembered = put(stack, fleet, "remembered", kept)
     put(stack, waves, "replace", _keeping_soak)
 
 
 def _keeping_soak(value: Any, **changes: Any) -> Any:
-    return value if changes == {"soak_since": None} else replace(value, **changes)
+    return value if changes == {"soak_since": None, "soaked": False} else replace(value, **changes)
 
 
 @mutant("a wave that waits for approval goes on without one")
