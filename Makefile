@@ -35,7 +35,7 @@ test-apiserver: setup
 
 # Seeds in bulk, the first ones after those of `make test`; MINUTES bounds it.
 SEEDS ?= 1000
-FROM ?= 40
+FROM ?= 20
 MINUTES ?= 1000000
 simulate: setup
 	$(BIN)/python -m tests.simulation many --seeds $(SEEDS) --from $(FROM) --minutes $(MINUTES)

@@ -122,7 +122,7 @@ class Draw(random.Random):
 SEEDS = st.integers(0, 2**32)
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=150, derandomize=True, deadline=None)
 @given(SEEDS, st.sampled_from(MergeOrder))
 def test_what_the_operator_renders_is_what_the_product_merges(seed: int, order: MergeOrder) -> None:
     configs = Draw(seed).machine_configs()
@@ -130,7 +130,7 @@ def test_what_the_operator_renders_is_what_the_product_merges(seed: int, order: 
     assert compare(merge(configs, ORDERS[order]), effective_of(rendered)) == ()
 
 
-@settings(max_examples=300, derandomize=True, deadline=None)
+@settings(max_examples=150, derandomize=True, deadline=None)
 @given(SEEDS)
 def test_a_node_does_what_the_product_forecasts(seed: int) -> None:
     draw = Draw(seed)

@@ -159,7 +159,9 @@ def test_a_secret_that_is_gone_stops_writes_and_loses_no_order_that_is_given_mea
 # ---------------------------------------------------------------------------------------- gateway, global, clusters
 
 
-@pytest.mark.parametrize("how", ["timeout", "refused", "bad-gateway"])
+@pytest.mark.parametrize(
+    "how", ["timeout", *(pytest.param(how, marks=pytest.mark.slow) for how in ("refused", "bad-gateway"))]
+)
 def test_the_gateway_gone_in_mid_rollout_counts_against_nobody(how: str) -> None:
     world = rolling()
     breaks(world, FaultId.GATEWAY_GONE, 40, cluster="edge-*", how=how)
@@ -253,7 +255,7 @@ def test_a_cluster_that_answers_garbage_counts_as_dark_and_holds_up_no_other() -
 # ------------------------------------------------------------------------------------------------------ credentials
 
 
-@pytest.mark.parametrize("status", [401, 403])
+@pytest.mark.parametrize("status", [401, pytest.param(403, marks=pytest.mark.slow)])
 def test_a_token_that_has_expired_is_one_fault_of_the_fleet_until_it_is_renewed(status: int) -> None:
     world = rolling()
     breaks(world, FaultId.HTTP_ERROR, 90, cluster="edge-*", status=status, times=10**9)

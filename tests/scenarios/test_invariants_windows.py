@@ -12,7 +12,7 @@ from tests.scenarios.drawn import draw_script
 from tests.scenarios.drawn_windows import WINDOWED, DrawnWindow, allowed, draw_windows, room
 from tests.simulation.one import play_seed
 
-SEEDS = 12
+SEEDS = 5
 
 
 @pytest.mark.parametrize("seed", range(WINDOWED, WINDOWED + SEEDS))

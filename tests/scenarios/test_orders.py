@@ -125,6 +125,7 @@ def test_suspended_with_an_open_bracket_it_stays_open_however_long_and_is_closed
     assert not paused(world, "edge-1")
 
 
+@pytest.mark.slow
 def test_a_node_that_stands_still_while_suspended_does_not_stall() -> None:
     world = rolled()
     world.run(until=lambda _: one_node_done(world, "edge-1"))
@@ -176,6 +177,7 @@ def test_a_held_cluster_that_is_sick_is_waited_for_and_counts_against_no_limit()
     assert world.standing("edge-2") is Standing.HELD
 
 
+@pytest.mark.slow
 def test_a_cluster_held_in_mid_step_ends_the_step_and_begins_no_other() -> None:
     def both(text: str) -> dict[str, str]:
         roles = {
@@ -359,6 +361,7 @@ def test_where_a_bracket_is_half_closed_an_abort_stops_what_runs_and_no_node_reb
 POOLS = ("gpu", "infra", "worker")
 
 
+@pytest.mark.slow
 def test_an_abort_of_one_cluster_stops_no_other() -> None:
     world = rolled(ONE_WAVE)
     world.run(until=lambda _: one_node_done(world, "edge-1"))
@@ -408,6 +411,7 @@ def test_newer_content_for_another_pool_waits_until_what_was_aborted_has_gone_on
     assert aborted(world, "edge-1") is None
 
 
+@pytest.mark.slow
 def test_a_failed_cluster_that_is_aborted_stays_failed_and_takes_its_repair_on_resume() -> None:
     world = RolloutWorld(files=repository("one"))
     world.faults.set(FaultId.NODE_DEGRADED)

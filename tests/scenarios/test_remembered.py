@@ -20,7 +20,7 @@ def _made_anew(
     return make()
 
 
-@pytest.mark.parametrize("seed", [3, 12])
+@pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.slow), 12])
 def test_a_whole_rollout_goes_the_same_when_nothing_is_kept(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
