@@ -15,7 +15,13 @@ from tests.simulation.one import play_seed
 SEEDS = 5
 
 
-@pytest.mark.parametrize("seed", range(WINDOWED, WINDOWED + SEEDS))
+@pytest.mark.parametrize(
+    "seed",
+    [
+        pytest.param(s, marks=() if s < WINDOWED + SEEDS else pytest.mark.slow)
+        for s in range(WINDOWED, WINDOWED + 40)
+    ],
+)
 def test_the_invariants_hold_in_change_windows(seed: int) -> None:
     outcome = play_seed(seed)
     assert not outcome.broken, f"{outcome.told}\n{outcome.story}"
