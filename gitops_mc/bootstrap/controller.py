@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final, NoReturn, TextIO, TypeAlias
 
@@ -132,75 +133,30 @@ def _connected(
     options: Options, clock: Clock, observing: Observing, stop: threading.Event, folder: Path
 ) -> Iterator[Controller]:
     """The same, with credentials in a folder."""
-    way = home_transport(options.home)
-    home = observing.measured(way)
-    jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
-    unguarded = ClusterApi(home, clock, jitter=jitter, patience=_QUICK)
-    machine = SystemClock(stop)
-    lease_api = ClusterApi(home, machine, jitter=jitter, patience=_QUICK)
-    leadership = Leadership(
-        lease_api, machine, options.namespace, options.lease, options.identity, options.terms
-    )
-
-    def guard(inner: Transport) -> Transport:
-        may_write = lambda: leadership.may_write() and not stop.is_set()  # noqa: E731 - beside its only use
-        return LeaderOnly(inner, may_write, ended, options.terms.call)
-
-    def ended() -> None:
-        if not stop.is_set():
-            observing.telemetry.lost("a write was about to be sent without the lease")
-            _end_at_once()
-
-    own = ClusterApi(Renewing(guard(home), leadership), clock, jitter=jitter, patience=_QUICK)
-    identity = made_identity(unguarded, lambda: os.urandom(16).hex())
-    data = Data(unguarded, options.namespace)
-    hooks = Hooks(data, unguarded, time.monotonic, observing.telemetry.hooked)
-    shelf = Shelf(options.cache, options.namespace)
-
-    def open_loop(name: str) -> FleetLoop:
-        files = PrivateFiles(folder / name)
-        own_way = home_transport(options.home)
-        means = ProcessMeans(
-            identity=identity,
-            shelf=shelf,
-            unprotected=options.unprotected,
-            home=observing.measured(own_way, name),
-            leave_home=own_way.close,
-            guard=guard,
-            clock=clock,
-            data=data,
-            files=files,
-            expires=observing.telemetry.expires,
-        )
-        counted = guard(observing.measured(way, name))  # what is kept of a Fleet counts as its own
-        kept = ClusterApi(Renewing(counted, leadership), clock, jitter=jitter, patience=_QUICK)
-        objects = FleetObjects(kept, options.namespace, name)
-        return FleetLoop(objects, means, clock, observing.telemetry)
-
-    def followed(name: str) -> Path | None:
-        loop = made.loops.get(name)
-        return loop.means.followed if loop and isinstance(loop.means, ProcessMeans) else None
-
-    leads = lambda: leadership.leads  # noqa: E731 - beside its only use
-    attic = Attic(shelf, unguarded, options.unprotected, leads, followed, time.monotonic)
+    wires = _Wires(options, clock, observing, stop, folder)
+    reading = wires.reading
+    data = Data(reading, options.namespace)
+    hooks = Hooks(data, reading, time.monotonic, observing.telemetry.hooked)
+    means = partial(wires.means, made_identity(reading, lambda: os.urandom(16).hex()), data)
 
     def upkeep(names: frozenset[str]) -> None:
-        hooks.refresh(names)
+        hooks.refresh()
         attic.sweep(names)
 
     made = Controller(
-        own,
+        wires.kept(),
         clock,
         options.namespace,
-        leadership,
-        open_loop,
+        wires.leadership,
+        lambda name: FleetLoop(
+            FleetObjects(wires.kept(name), options.namespace, name), means(name), clock, observing.telemetry
+        ),
         observing.telemetry,
-        unguarded,
+        reading,
         upkeep,
     )
-    leading = LeaderOnly(home, leadership.may_write, ended, options.terms.call)
-    events = ClusterApi(leading, clock, jitter=jitter, patience=_QUICK)
-    observing.attach(made, lambda text: _redacted(made, text), events)
+    attic = wires.attic(made)
+    observing.attach(made, lambda text: _redacted(made, text), wires.events())
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)
@@ -212,7 +168,81 @@ def _connected(
         for loop in made.loops.values():
             loop.close()
         observing.close(_CLOSING)
-        way.close()
+        wires.way.close()
+
+
+class _Wires:
+    """The ways to the API servers, and who may write on which."""
+
+    def __init__(
+        self, options: Options, clock: Clock, observing: Observing, stop: threading.Event, folder: Path
+    ) -> None:
+        self._options, self._clock, self._observing, self._stop = options, clock, observing, stop
+        self._folder = folder
+        self._shelf = Shelf(options.cache, options.namespace)
+        self._jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
+        self.way = home_transport(options.home)
+        self._home = observing.measured(self.way)
+        self.reading = self._api(self._home)
+        """Unguarded: for what only reads, for the identity, and for a standby's knock."""
+        machine = SystemClock(stop)
+        lease_api = ClusterApi(self._home, machine, jitter=self._jitter, patience=_QUICK)
+        self.leadership = Leadership(
+            lease_api, machine, options.namespace, options.lease, options.identity, options.terms
+        )
+
+    def kept(self, fleet: str = "") -> ClusterApi:
+        """For the thread that leads: our own objects; those of a Fleet count as its own."""
+        counted = self._observing.measured(self.way, fleet) if fleet else self._home
+        return self._api(Renewing(self._guarded(counted), self.leadership))
+
+    def events(self) -> ClusterApi:
+        """Events are still written when the end has been asked for."""
+        return self._api(
+            LeaderOnly(self._home, self.leadership.may_write, self._ended, self._options.terms.call)
+        )
+
+    def means(self, identity: str, data: Data, fleet: str) -> ProcessMeans:
+        """What the spec of a Fleet leads to. Raises UsageError."""
+        way = home_transport(self._options.home)
+        return ProcessMeans(
+            identity=identity,
+            shelf=self._shelf,
+            unprotected=self._options.unprotected,
+            home=self._observing.measured(way, fleet),
+            leave_home=way.close,
+            guard=self._guarded,
+            clock=self._clock,
+            data=data,
+            files=PrivateFiles(self._folder / fleet),
+            expires=self._observing.telemetry.expires,
+        )
+
+    def attic(self, made: Controller) -> Attic:
+        """Of the caches that this process has."""
+
+        def followed(name: str) -> Path | None:
+            loop = made.loops.get(name)
+            return loop.means.followed if loop and isinstance(loop.means, ProcessMeans) else None
+
+        def leads() -> bool:
+            return self.leadership.leads
+
+        return Attic(self._shelf, self.reading, self._options.unprotected, leads, followed, time.monotonic)
+
+    def _api(self, transport: Transport) -> ClusterApi:
+        return ClusterApi(transport, self._clock, jitter=self._jitter, patience=_QUICK)
+
+    def _guarded(self, inner: Transport) -> Transport:
+        return LeaderOnly(inner, self._may_write, self._ended, self._options.terms.call)
+
+    def _may_write(self) -> bool:
+        return self.leadership.may_write() and not self._stop.is_set()
+
+    def _ended(self) -> None:
+        if not self._stop.is_set():
+            self._observing.telemetry.lost("a write was about to be sent without the lease")
+            _end_at_once()
 
 
 def _redacted(made: Controller, text: str) -> str:

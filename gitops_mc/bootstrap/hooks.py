@@ -42,7 +42,7 @@ class Hooks:
         """The good secrets of a Fleet; none where it has no webhook."""
         return self._known.get(fleet, ())
 
-    def refresh(self, _names: frozenset[str]) -> None:
+    def refresh(self) -> None:
         """Look again, where the last look is READ_EVERY old. What cannot be read stays as it was; a Secret that is gone is good
         no more.
         """

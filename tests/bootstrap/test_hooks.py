@@ -51,7 +51,7 @@ class Site:
             lambda: self.seconds,
             lambda fleet, problem: self.told.append((fleet, problem)),
         )
-        self.hooks.refresh(frozenset())
+        self.hooks.refresh()
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
         if self.away in request.path:
@@ -67,7 +67,7 @@ class Site:
 
     def after(self, seconds: float) -> tuple[bytes, ...]:
         self.seconds += seconds
-        self.hooks.refresh(frozenset())
+        self.hooks.refresh()
         return self.hooks.of("prod")
 
 

@@ -136,6 +136,9 @@ class Story:
         items = self.admin("GET", _PATHS["ClusterRollout"])["items"]
         return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
 
+    def held(self, cluster: str) -> bool:
+        return "hold" in self.admin("GET", f"{_PATHS['ClusterRollout']}/{cluster}")["spec"]
+
     def outlook(self, commit: str) -> str:
         """What the Fleet says once it follows this commit."""
         status = self.status()
@@ -202,8 +205,8 @@ def objects(url: str, repository: Path) -> Iterator[JsonObject]:
 
 @cache
 def played(folder: Path) -> Recording:
-    """Three waves with an approval between, a commit that changes and removes, one that removes a module, and a cluster
-    that is forgotten.
+    """Three waves with an approval between, a commit that changes and removes, one that removes a module, a cluster
+    that is held and released, and one that is forgotten.
     """
     with story(folder) as (told, url):
         for body in objects(url, told.repository.origin.root / "fleet.git"):
@@ -224,6 +227,10 @@ def played(folder: Path) -> Recording:
             told.until(lambda: told.outlook(third) == "hold", "the third commit waits, too")
             told.annotate("Fleet", "prod", "approve", "{wave: most, by: mei}")
             told.until(lambda: told.outlook(third) == "done", "the third commit is rolled out")
+            told.annotate("ClusterRollout", "edge-2", "hold", "{reason: an audit, by: mei}")
+            told.until(lambda: told.held("edge-2"), "edge-2 is held")
+            told.annotate("ClusterRollout", "edge-2", "release", "{by: mei}")
+            told.until(lambda: not told.held("edge-2"), "edge-2 is no longer held")
             before = told.rollouts()["edge-1"]
             told.annotate("ClusterRollout", "edge-1", "forget", "{reason: it is built anew, by: mei}")
             told.until(lambda: told.rollouts().get("edge-1") != before, "edge-1 is forgotten")

@@ -17,6 +17,7 @@ from gitops_mc.sandbox.virtual import VirtualClock
 from tests.scenarios.controller_world import FLEETS, LEASES, ROLLOUTS, ControllerWorld
 from tests.scenarios.rollout_world import FLEET, RolloutWorld
 from tests.scenarios.test_controller import CONFIG, GOOD, NAMES, done, pushed, three, wrote
+from tests.scenarios.test_controller_allowed import Refusing
 
 LONG = "9" * 24
 
@@ -206,6 +207,20 @@ def test_a_hold_that_somebody_lifts_while_another_request_cannot_be_kept_does_no
     assert "hold" not in world.of("edge-2")["spec"]
 
 
+def test_what_is_asked_again_is_heard_again_although_another_object_cannot_be_written() -> None:
+    world = pushed()
+    world.run(until=done)
+    world.push(three(GOOD))
+    world.rollout.wrap = lambda inner: Refusing(inner, f"{ROLLOUTS}/edge-3")
+    replica = world.process()
+    for _ in range(2):
+        world.annotate("", "release", "{by: mei, reason: mended}")
+        world.run(replica, hours=0.2)
+        assert not world.fleet()["metadata"].get("annotations")
+    told = [act for act in world.fleet()["status"]["history"] if act["what"].endswith("gitops-mc.io/release")]
+    assert len(told) == 2, "there was nothing to release, and that was said each time"
+
+
 def test_a_lease_that_is_lost_stays_lost_whoever_catches_it() -> None:
     world = pushed()
     replica = world.run(until=done)
@@ -243,6 +258,24 @@ def test_a_memory_that_names_no_commit_shuts_its_cluster_alone() -> None:
     assert wrote(world, "edge-1", "three")
     assert not wrote(world, "edge-2", "three")
     assert "problem" not in world.fleet()["status"]["source"]
+
+
+def test_where_nothing_moves_no_rollout_object_is_written_over_and_over() -> None:
+    world = pushed()
+    sent: list[str] = []
+
+    def listen(request: Request) -> None:
+        if request.method != "GET":
+            sent.append(request.path)
+
+    world.rollout.wrap = lambda inner: Before(inner, listen)
+    replica = world.run(until=done)
+    world.run(replica, hours=0.2)
+    sent.clear()
+    world.annotate("edge-1", "anything", "a change of the object that is none of ours")
+    world.run(replica, hours=1)
+    ours = [path for path in sent if path.startswith(ROLLOUTS)]
+    assert ours in ([], [f"{ROLLOUTS}/edge-1/status"]), "clocks, once, and no spec that says the same"
 
 
 def test_a_hand_in_what_a_running_leader_remembers_is_put_right_before_a_restart_believes_it() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.orders import Desk, came_to_nothing, carried_out, is_about_content, not_a_verb
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
-from gitops_mc.core.custom.requests import SPREAD, On, requests_on, unknown_on
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.custom.requests import On, requests_on, unknown_on
+from gitops_mc.core.model import JsonObject, annotations_of
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
@@ -44,7 +44,9 @@ class Asking:
     _strange: dict[tuple[str, str], str] = field(default_factory=dict)
     """By object and annotation: values of what is no verb, and has been told of."""
     _unsaid: tuple[str, ...] = ()
+    """What requests have come to, and nobody has been told yet."""
     _approved: frozenset[str] = frozenset()
+    """Waves whose approval is not kept yet."""
     _specs: tuple[Mapping[str, Any], Mapping[str, Mapping[str, Any]]] = ({}, {})
     """Members of spec that were ordered, and are not kept yet: the Fleet's, and by cluster."""
 
@@ -134,11 +136,13 @@ class Asking:
         )
 
     def kept(self, but: AbstractSet[str]) -> None:
-        """All of the pass is kept, `but` for some clusters."""
-        spread = {a: value for a, value in self._unkept.get("", {}).items() if but and a in SPREAD}
-        self._unkept = {name: taken for name, taken in self._unkept.items() if name in but}
-        if spread:
-            self._unkept[""] = spread
+        """All of the pass is kept, `but` for some clusters. What stands on its object yet has not been taken off."""
+        bodies = {"": self.objects.fleet, **self.objects.rollouts}
+        self._unkept = {
+            name: left
+            for name, taken in self._unkept.items()
+            if (left := _standing_on(bodies.get(name, {}), taken))
+        }
         self._unsaid, self._approved = (), frozenset()
         self._specs = ({}, {name: spec for name, spec in self._specs[1].items() if name in but})
 
@@ -162,6 +166,11 @@ def _asking_waves(fleet: Fleet) -> frozenset[str]:
     """Waves that are to be approved."""
     waves = fleet.policy.rollout.waves or ()
     return frozenset(wave.name for wave in waves if wave.approval is Approval.MANUAL)
+
+
+def _standing_on(body: JsonObject, taken: Mapping[str, str]) -> dict[str, str]:
+    carried = annotations_of(body)
+    return {annotation: value for annotation, value in taken.items() if carried.get(annotation) == value}
 
 
 def _spec(body: JsonObject) -> Mapping[str, Any]:

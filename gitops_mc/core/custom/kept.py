@@ -166,7 +166,8 @@ def _known_version(kept: Mapping[str, Any], where: str) -> None:
 
 
 def _plain(value: FleetMemory | ClusterMemory) -> JsonObject:
-    plain: JsonObject = msgspec.to_builtins(value, order="deterministic")
+    """As it comes back from an API server: a list where the memory has a tuple, so that what stands compares as equal."""
+    plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
     return plain
 
 
