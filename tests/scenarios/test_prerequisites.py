@@ -7,7 +7,7 @@ import json
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.sandbox.faults import FaultId
 from gitops_mc.sandbox.fleet import simple_fleet
-from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
+from tests.scenarios.rollout_world import FLEET, UNIT, RolloutWorld, machine_config
 
 ONE = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
 MORE = machine_config("60-worker-more", files={"/etc/more.conf": "one\n"}, app_service=UNIT)
@@ -187,3 +187,21 @@ def test_a_file_with_an_error_beside_what_has_passed_is_told_and_once_it_is_mend
     assert isinstance(world.run(), Done)
     assert world.standing("edge-1") is Standing.PASSED
     assert len(world.writes("edge-1")) > len(before)
+
+
+def test_a_file_with_an_error_in_the_folder_of_a_canary_that_has_passed_stops_nobody_else() -> None:
+    """Nor does it begin the soak anew: the contents that soak are the same."""
+    world = RolloutWorld(
+        files={
+            "fleet.yaml": FLEET.replace("{names: [edge-1]}", "{names: [edge-1]}\n        soak: 20m"),
+            **{f"clusters/edge-{n}/app.yaml": ONE for n in (1, 2, 3)},
+        }
+    )
+    world.run(until=lambda look: look.memory.waves["canary"].soak_since is not None)
+    since = world.memory().waves["canary"].soak_since
+    world.clock.wait_for(60)
+    world.files["clusters/edge-1/more.yaml"] = MORE.replace("MachineConfig", "MachineConfg")
+    world.run()
+    assert world.standing("edge-1") is Standing.PROBLEMS
+    assert {world.standing("edge-2"), world.standing("edge-3")} == {Standing.PASSED}
+    assert world.memory().waves["canary"].soak_since == since

@@ -143,6 +143,15 @@ class Assessment:
         return self.memory.started is not None and not self.memory.out
 
     @property
+    def has_passed(self) -> bool:
+        """With all that can be read of what Git says; a file beside it that cannot be blocks the cluster, and proves nothing against
+        what its wave has passed with.
+        """
+        m = self.memory
+        same = m.out and m.started == self.desired.content
+        return self.standing is Standing.PASSED or (self.standing is Standing.PROBLEMS and same)
+
+    @property
     def mid_step(self) -> bool:
         """A bracket is open: what is begun is ended, whatever else happens."""
         return isinstance(self.next, Act) and not self.next.begins

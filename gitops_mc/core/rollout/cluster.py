@@ -58,6 +58,8 @@ def _look_into(case: Case, memory: ClusterMemory) -> Assessment:
         problems = _problems(case.newest)
         if current is not None and current.in_rollout:
             return replace(current, reason=f"{current.reason}; newer content has problems: {problems}")
+        if current is not None and current.desired.content == case.newest.content:
+            return replace(current, standing=Standing.PROBLEMS, reason=problems, next=None)
         return Assessment(case.name, Standing.PROBLEMS, problems, memory, case.newest)
     if started is not None and started.content == case.newest.content and not memory.rolled_back:
         assert current is not None

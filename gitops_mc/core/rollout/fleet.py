@@ -252,7 +252,7 @@ def _proven(
     result = dict(found)
     for name in (n for v in over for n in v.members):
         a = found[name]
-        if a.standing is Standing.PASSED and a.memory.changed and name not in on.observed.busy:
+        if a.has_passed and a.memory.changed and name not in on.observed.busy:
             result[name] = replace(a, memory=proven(a.memory))
             memory = memory.with_cluster(name, result[name].memory)
     return memory, result

@@ -41,7 +41,7 @@ def soak_failures(
     result = dict(found)
     for name in (n for v in views if v.state is WaveState.SOAKING for n in v.members):
         a = found[name]
-        if a.standing is not Standing.PASSED or a.gates is None or name in on.observed.busy:
+        if not a.has_passed or a.gates is None or name in on.observed.busy:
             continue
         shut = {p: v for p, v in a.gates.not_open(a.closed) if isinstance(v, Failed)}
         if not shut:

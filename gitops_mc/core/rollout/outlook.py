@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from gitops_mc.core.gates import Counting, Paused, PoolReading, Unsettled
-from gitops_mc.core.model import Waiting, count
+from gitops_mc.core.model import Open, Waiting, count
 from gitops_mc.core.plan import title_of
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.failures import any_failed
@@ -203,6 +203,10 @@ def _alike(stuck: Sequence[ClusterView]) -> tuple[str, ...]:
     )
 
 
+def _all_open(c: ClusterView) -> bool:
+    return bool(c.gates) and all(isinstance(gate.verdict, Open) for gate in c.gates)
+
+
 def _names(clusters: Sequence[str]) -> str:
     rest = f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else ""
     return ", ".join(clusters[:_NAMED]) + rest
@@ -241,5 +245,8 @@ def _in_the_way(clusters: Sequence[ClusterView], waves: Sequence[WaveView]) -> l
     shaky = [c for c in clusters if c.cluster in before and c.standing is Standing.PASSED and c.hands]
     here = [c for c in clusters if c.cluster in waves[first].members]
     starts = any(c.standing is Standing.READY for c in here)
-    broken = [c for c in here if c.standing is Standing.PROBLEMS and not starts]
+    soaks = waves[first].state is WaveState.SOAKING
+    broken = [
+        c for c in here if c.standing is Standing.PROBLEMS and not starts and not (soaks and _all_open(c))
+    ]
     return [*shaky, *broken]

@@ -117,7 +117,7 @@ def _done(line: Line, found: Mapping[str, Assessment], budget: Budget) -> tuple[
     if intolerable:
         told = ", ".join(f"{n} {said(standings[n])}" for n in intolerable[:3])
         return False, told + (f" and {len(intolerable) - 3} more" if len(intolerable) > 3 else "")
-    passed = [n for n, s in standings.items() if s is Standing.PASSED]
+    passed = [n for n in line.members if found[n].has_passed]
     left = set(standings.values())
     if passed or left <= {Standing.SKIPPED, Standing.UNREGISTERED}:
         tolerated = f", {len(rest)} tolerated" if rest else ""
@@ -147,7 +147,7 @@ def _soaking(
     has been read after its end, for what a server that does not answer would say nobody knows.
     """
     wave = line.wave
-    passed = [n for n in line.members if found[n].standing is Standing.PASSED]
+    passed = [n for n in line.members if found[n].has_passed]
     undone = [n for n in passed if found[n].undone]
     shaky = undone or [n for n in passed if not all_open(found[n])]
     seen = min((read_at.get(name, _NEVER) for name in passed), default=now)
@@ -187,7 +187,7 @@ def not_reread(
     now: datetime,
 ) -> tuple[str, ...]:
     """Passed clusters that have to be read again, or are not settled, before the wave after `lines_before` opens."""
-    names = [n for line in lines_before for n in line.members if found[n].standing is Standing.PASSED]
+    names = [n for line in lines_before for n in line.members if found[n].has_passed]
     return tuple(n for n in names if n not in read_at or now - read_at[n] > FRESH or not all_open(found[n]))
 
 
