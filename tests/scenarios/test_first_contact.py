@@ -60,7 +60,7 @@ def asks_first(world: RolloutWorld, *named: str) -> None:
     writes, reboots = len(world.writes("edge-1")), world.reboots("edge-1")
     outlook = world.run(hours=1)
     assert isinstance(outlook, Hold), outlook
-    assert world.standing("edge-1") is Standing.APPROVAL
+    assert "apply --approve edge-1" in world.view("edge-1").reason
     for name in named:
         assert name in world.view("edge-1").reason
     assert "--approve edge-1" in world.view("edge-1").reason
@@ -238,3 +238,26 @@ def test_our_object_in_another_encoding_by_hand_is_told_and_the_next_change_keep
     sources = {f["path"]: f["contents"]["source"] for f in live(world)["spec"]["config"]["storage"]["files"]}
     assert sources["/etc/app.conf"] == "data:,one%0A"
     assert world.reboots("edge-1") == reboots
+
+
+def test_additions_that_have_not_passed_yet_approve_no_change_of_what_stood_there() -> None:
+    world = made()
+    assert isinstance(world.run(), Done)
+    world.store.state = None
+    del world.files["clusters/edge-1/app.yaml"]
+    world.files["clusters/edge-1/more.yaml"] = OTHER
+    writes = len(world.writes("edge-1"))
+    world.run(until=lambda look: look.memory.cluster("edge-1").started is not None)
+    assert len(world.writes("edge-1")) == writes, "it is admitted: additions ask nobody"
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    world.run(until=lambda look: look.memory.cluster("edge-1").passed is not None)
+    assert "one" in base64_of(live(world))
+    assert world.cluster_memory("edge-1").passed is None
+    assert "apply --approve edge-1" in world.view("edge-1").reason
+    assert isinstance(world.run(APPROVED), Done)
+    assert "two" in base64_of(live(world))
+
+
+def base64_of(config: JsonObject) -> str:
+    source = config["spec"]["config"]["storage"]["files"][0]["contents"]["source"]
+    return base64.b64decode(source.removeprefix("data:;base64,")).decode()

@@ -15,7 +15,7 @@ from gitops_mc.core.rollout.moves import Standing, WaveState, said, said_of_wave
 
 _OVER: Final = (WaveState.DONE.value, WaveState.SOAKING.value)
 _PAST_IT: Final = (Standing.READY.value, Standing.SKIPPED.value, Standing.PASSED.value)
-"""Of a cluster that nothing was started on: where an approval of first contact is not waited for."""
+"""Of a cluster that has not passed with anything: where an approval of first contact is not waited for."""
 
 
 def nothing_to_approve(
@@ -45,7 +45,7 @@ def no_first_contact(
     stands = f"; it {_standing(status)}" if of_this else ""
     if of_this and status.get("standing") == Standing.READY.value and wave:
         stands += f"; {_wave(wave)}"
-    if memory.started is not None or memory.passed is not None:
+    if memory.passed is not None or memory.started == content:
         return f"cluster {cluster} is met for the first time no more, and waits for no approval{stands}"
     if memory.approved == content:
         return f"first contact with {cluster} is approved already, with this content{stands}"

@@ -8,7 +8,7 @@ from gitops_mc.core.diff import Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Content, Failed, Kind, NotKnown, Open, Unknown, Verdict
+from gitops_mc.core.model import Content, Failed, Kind, NotKnown, Open, ResourceKey, Unknown, Verdict
 from gitops_mc.core.plan import ClusterPlan, make_plan
 from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.brackets import freed_by_git
@@ -84,7 +84,7 @@ def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | No
         return Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals)
     if needs_approval(case, plan):
         told = (
-            f"first contact: the plan changes what somebody set ({_first_changes(plan, case.live)}); "
+            f"first contact: the plan changes what somebody set ({_first_changes(case, plan)}); "
             f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}"
         )
         return Standing.APPROVAL, told
@@ -137,23 +137,31 @@ def _relevant(case: Case, plan: ClusterPlan, managed: tuple[str, ...]) -> tuple[
 
 
 def needs_approval(case: Case, plan: ClusterPlan) -> bool:
-    """First contact, and the plan changes, takes over or deletes a value somebody set."""
-    memory = case.memory
-    first = memory.started is None and memory.passed is None
-    approved = memory.approved == case.newest.content or case.name in case.approved
-    return first and not approved and (plan.touch is Touch.CHANGES_EXISTING or bool(_ours_paused(case.live)))
+    """First contact, and the plan changes, takes over or deletes a value somebody set. It lasts until a content has passed: what
+    began with additions alone has approved nothing else. What the memory knows us to have written is nobody else's.
+    """
+    memory, newest = case.memory, case.newest.content
+    if memory.passed is not None or newest in {memory.started, memory.approved} or case.name in case.approved:
+        return False
+    return bool(_foreign(case, plan)) or (memory.started is None and bool(_ours_paused(case.live)))
+
+
+def _foreign(case: Case, plan: ClusterPlan) -> tuple[ResourceKey, ...]:
+    """Objects that somebody set, we perhaps, before this memory began, and that the plan changes."""
+    ours = case.memory.written(case.name)
+    return tuple(w.key for w in plan.writes if w.touch is Touch.CHANGES_EXISTING and w.key not in ours)
 
 
 def _ours_paused(live: LiveCluster) -> tuple[str, ...]:
     return (*marked_pools(live), *stopped_pools(live))
 
 
-def _first_changes(plan: ClusterPlan, live: LiveCluster) -> str:
-    touched = [f"{w.key.kind.value} {w.key.name}" for w in plan.writes if w.touch is Touch.CHANGES_EXISTING]
-    touched += [
-        f"pool {p}, which a step of ours that was never closed has paused" for p in marked_pools(live)
-    ]
-    touched += [f"pool {p}, which an abort has paused" for p in stopped_pools(live)]
+def _first_changes(case: Case, plan: ClusterPlan) -> str:
+    touched = [f"{key.kind.value} {key.name}" for key in _foreign(case, plan)]
+    if case.memory.started is None:
+        marked, stopped = marked_pools(case.live), stopped_pools(case.live)
+        touched += [f"pool {p}, which a step of ours that was never closed has paused" for p in marked]
+        touched += [f"pool {p}, which an abort has paused" for p in stopped]
     return ", ".join(touched[:3]) + (f" and {len(touched) - 3} more" if len(touched) > 3 else "")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from datetime import timedelta
 
-from gitops_mc.core.model import FLEET_LABEL, MODULE_LABEL, labels_of
+from gitops_mc.core.model import FLEET_LABEL, MODULE_LABEL, Content, Kind, ResourceKey, labels_of
 from tests.scenarios.deeds import EMERGENCY
 from tests.scenarios.desk import Loss
 from tests.scenarios.invariants.evidence import Evidence, kind_of, told
@@ -121,15 +121,27 @@ def without_memory_nothing_that_stands_is_changed(e: Evidence) -> None:
 
 
 def _known_again(e: Evidence, one: OurWrite, loss: Loss) -> bool:
-    """Whether a content that was found standing there has passed since, or the object is one that we have made since:
-    then it is no first contact any more.
+    """Whether a content that was found standing there has passed since, the object is one that we have made since, or it stood
+    there just as the content says that was started since: then it is no first contact any more.
     """
     if any(
         w.write.name == one.write.name and w.write.before is None and loss.passes <= w.look < one.look
         for w in e.by_cluster[one.cluster]
     ):
         return True
-    return any(look.memory.cluster(one.cluster).passed for look in e.s.looks[loss.passes : one.look])
+    since = [look.memory.cluster(one.cluster) for look in e.s.looks[loss.passes : one.look]]
+    return any(memory.passed or _stood_as_started(e, one, memory.started) for memory in since)
+
+
+def _stood_as_started(e: Evidence, one: OurWrite, started: Content | None) -> bool:
+    desired = None if started is None else e.desired(one.cluster, started)
+    manifest = (
+        None
+        if desired is None
+        else desired.get(ResourceKey(one.cluster, Kind.MACHINE_CONFIG, one.write.name))
+    )
+    stood = (one.write.before or {}).get("spec", {}).get("config")
+    return manifest is not None and bool(manifest.body["spec"]["config"] == stood)
 
 
 def _changes(one: OurWrite) -> bool:

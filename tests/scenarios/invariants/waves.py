@@ -120,6 +120,7 @@ def disrupts_within_the_bound(e: Evidence) -> None:
     """Clusters with a node down on its way from one config to another, where nobody else set it in motion."""
     others = {a.cluster for a in e.s.script.hands if a.deed.value in {"label", "unlabel", "edit"}}
     others |= {x.cluster for x in e.s.script.events if x.what is Aside.SKIP}
+    others |= {name for name, *_ in e.s.excused}  # somebody said that a node of it does not count
     others |= {x.cluster for x in e.s.unmarked}  # nothing tells any more that what rolls there is ours
     bound = max(_bound(head) for head in e.s.heads)
     points = []
