@@ -154,6 +154,10 @@ class Metrics:
     def events(self, result: str, number: int = 1) -> None:
         self._counts[rows.EVENTS.name].add(result, by=number)
 
+    def notified(self, fleet: str, result: str, number: int = 1) -> None:
+        """Messages that were taken, or not."""
+        self._counts[rows.NOTIFICATIONS.name].add(fleet, result, by=number)
+
     def _change(self, fleet: str, **changes: object) -> None:
         with self._lock:
             self._fleets[fleet] = replace(self._fleets.get(fleet, _Fleet()), **changes)  # type: ignore[arg-type]

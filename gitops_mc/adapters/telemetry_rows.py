@@ -106,6 +106,12 @@ WEBHOOK = Row(
 EVENTS = Row(
     "kubernetes_events", _C, ("result",), "Events: created, counted (one more of the same), dropped, failed"
 )
+NOTIFICATIONS = Row(
+    "notifications",
+    _C,
+    ("fleet", "result"),
+    "Messages to people: sent, failed (tried again), dropped (things that were never told, after hours of failing)",
+)
 
 ROWS = (
     BUILD_INFO,
@@ -134,4 +140,5 @@ ROWS = (
     DURATION,
     WEBHOOK,
     EVENTS,
+    NOTIFICATIONS,
 )

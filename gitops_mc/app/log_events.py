@@ -169,6 +169,16 @@ class EventsNotWritten:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotificationNotSent:
+    """A destination of spec.notifications takes no message; it is tried again. Logged when the reason becomes another one."""
+
+    level: ClassVar[Level] = Level.WARNING
+    fleet: str
+    destination: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LibraryWarned:
     """A library that is used said something at level warning or above."""
 
@@ -203,6 +213,7 @@ Fact: TypeAlias = (
     | FleetTroubled
     | WebhookAnswered
     | EventsNotWritten
+    | NotificationNotSent
     | LibraryWarned
     | Crashed
 )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
+from gitops_mc.app.expiring import Tokens
 from gitops_mc.app.log_events import (
     FleetForgotten,
     FleetTroubled,
@@ -29,6 +30,7 @@ from gitops_mc.app.log_events import (
     WriteTroubled,
 )
 from gitops_mc.app.looks import Look
+from gitops_mc.app.notifying import Notifier
 from gitops_mc.app.telemetry_ports import (
     Credential,
     EventLog,
@@ -39,6 +41,7 @@ from gitops_mc.app.telemetry_ports import (
     PollerView,
 )
 from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.happenings import Told, happenings
@@ -70,6 +73,7 @@ class _Known:
     deaf: str = ""
     """Why its webhook hears nobody, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
+    tokens: Tokens = field(default_factory=Tokens)
 
     def times(self, reason: str, now: datetime) -> int:
         """How often it was since it was said last; 0: it need not be said yet."""
@@ -97,6 +101,8 @@ class Telemetry:
     """Where the Fleets are that the controller calls by their name alone."""
     herald: Herald | None = None
     """None as long as there is no controller whose objects Events could be about."""
+    notifier: Notifier | None = None
+    """The same."""
     fleets: frozenset[str] | None = None
     """The Fleets that were listed last, by name alone; None: they have not been listed yet."""
     leads: bool = False
@@ -168,6 +174,8 @@ class Telemetry:
         """When a credential expires; None: it does not say."""
         with self._guarded("telling of a credential"):
             self.measures.expires(fleet, credential, at)
+            found = self._known(fleet).tokens.told(fleet, credential, at, self.now())
+            self._tell(fleet, found)
 
     def hooked(self, fleet: str, problem: str) -> None:
         """Whether the webhook of a fleet can hear anybody; the problem, or empty. A process on standby leaves it to the leader."""
@@ -181,6 +189,16 @@ class Telemetry:
             self._tell(
                 fleet, (deaf if problem else Happening(Reason.WEBHOOK_HEARS, "its webhook has a secret"),)
             )
+
+    def beside(self, fleet: str) -> JsonObject:
+        """What the status of the Fleet shows beside the rollout: whom it cannot tell, and why its webhook hears nobody."""
+        found: JsonObject = {}
+        with self._guarded("showing what stands beside a rollout"):
+            if self.notifier is not None and (told := self.notifier.shown(fleet)):
+                found["notifications"] = told
+            if deaf := self._known(fleet).deaf:
+                found["webhook"] = {"problem": deaf}
+        return found
 
     # --------------------------------------------------------------------------------------------- of the controller
 
@@ -220,6 +238,8 @@ class Telemetry:
                 gone = [title for title in self._fleets if title not in there]
                 for title in gone:
                     del self._fleets[title]
+            if self.notifier is not None:
+                self.notifier.forget(gone)
             for title in gone:
                 self.measures.forgotten(title)
                 self.log.tell(FleetForgotten(fleet=title))
@@ -251,6 +271,8 @@ class Telemetry:
             self.log.tell(Happened(fleet, happening))
         if found and self.herald is not None:
             self.herald.offer(fleet, found, self.now())
+        if found and self.notifier is not None:
+            self.notifier.offer(fleet, found, self.now())
 
     @contextmanager
     def _guarded(self, doing: str) -> Iterator[None]:

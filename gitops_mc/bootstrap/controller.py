@@ -156,7 +156,7 @@ def _connected(
         upkeep,
     )
     attic = wires.attic(made)
-    observing.attach(made, lambda text: _redacted(made, text), wires.events())
+    observing.attach(made, lambda text: _redacted(made, text), wires.events(), data)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
+from gitops_mc.adapters.post import ApprisePost
 from gitops_mc.adapters.system import SystemClock
 from gitops_mc.app.api import ClusterApi, Patience
+from gitops_mc.app.notifying import Post
 from gitops_mc.app.use_cases.fleet_objects import FleetPlace
 from gitops_mc.bootstrap import Access, clock_of, transport_of
+from gitops_mc.bootstrap.means import Data
+from gitops_mc.core.custom.fleet_spec import Ref
 
 _QUICK = Patience(timeout=10.0, attempts=3, total=30.0)
 
@@ -30,6 +34,16 @@ def fleet_place(access: Access, namespace: str, name: str) -> Iterator[FleetPlac
         yield FleetPlace(api, clock, namespace, name)
     finally:
         transport.close()
+
+
+def fleet_post() -> Post:
+    """Sends from this machine, as the controller does from its own."""
+    return ApprisePost()
+
+
+def secrets_of(place: FleetPlace) -> Callable[[Ref], bytes]:
+    """Reads keys of Secrets in the namespace of a Fleet. Raises UsageError where one is not there, and what the API raises."""
+    return Data(place.api, place.namespace).value
 
 
 def world_time(access: Access) -> datetime:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from gitops_mc import __version__
+from gitops_mc.adapters.post import ApprisePost
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.adapters.telemetry_events import KubernetesEvents, reference
 from gitops_mc.adapters.telemetry_log import Log, form_for
@@ -16,8 +17,11 @@ from gitops_mc.adapters.telemetry_transport import MeasuredTransport
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import Level
+from gitops_mc.app.notifying import Notifier
 from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.telemetry import Telemetry
+from gitops_mc.bootstrap.means import Data
+from gitops_mc.core.custom.fleet_spec import notifications
 from gitops_mc.core.model import JsonObject
 from gitops_mc.web.probes import Leading, Probes, Readiness, Standby, Starting
 from gitops_mc.web.pulse import Pulse, Pulses
@@ -25,6 +29,7 @@ from gitops_mc.web.serving import Running, serve
 from gitops_mc.web.webhook import Answered, FleetName, Webhook
 
 _EVENTS: Final = "(events)"
+_NOTICES: Final = "(notifications)"
 _LOOP: Final = "controller"
 _NO_WAIT: Final = 0.0
 _FAREWELL: Final = 2.0
@@ -48,7 +53,10 @@ class Observing:
     _pulse: Pulse = field(init=False)
     _redact: Callable[[str], str] = str
     _events: KubernetesEvents | None = None
+    _notifier: Notifier | None = None
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
+    _senders: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
+    """Of their own: a chat service that hangs keeps no Event waiting."""
     _serving: list[Running] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -67,9 +75,12 @@ class Observing:
         title = f"{self.namespace}/{fleet}" if fleet else ""
         return MeasuredTransport(transport, title, self.metrics, time.monotonic)
 
-    def attach(self, controller: Controller, redact: Callable[[str], str], events: ClusterApi) -> None:
-        """From now on Events are written, on the objects that the loops have read; what waits when the end is asked for, before the
-        lease is given up. `redact` knows what is sensitive in all fleets; it and `events` are asked from any thread.
+    def attach(
+        self, controller: Controller, redact: Callable[[str], str], events: ClusterApi, data: Data
+    ) -> None:
+        """From now on Events are written, on the objects that the loops have read, and people are told; what waits when the end is
+        asked for, before the lease is given up. `redact` knows what is sensitive in all fleets; it, `events` and `data` are asked
+        from any thread.
         """
         self._redact = redact
         controller.farewell = lambda: self._flush(_FAREWELL)
@@ -80,6 +91,24 @@ class Observing:
                 return None
             body = loop.objects.rollouts.get(cluster) if cluster else loop.objects.fleet
             return reference(body) if body else None
+
+        def body_of(fleet: str) -> JsonObject:
+            loop = controller.loops.get(fleet.partition("/")[2])
+            return {} if loop is None else loop.objects.fleet
+
+        def remembered(fleet: str) -> Sequence[JsonObject]:
+            return (body_of(fleet).get("status") or {}).get("notifications") or ()
+
+        self._notifier = self.telemetry.notifier = Notifier(
+            destinations=lambda fleet: tuple(notifications(body_of(fleet))),
+            remembered=remembered,
+            secret=data.value,
+            post=ApprisePost(),
+            now=self.clock.now,
+            redact=self._clean,
+            log=self.log,
+            counts=self.metrics,
+        )
 
         self._events = self.telemetry.herald = KubernetesEvents(
             events,
@@ -121,16 +150,22 @@ class Observing:
         """Stop serving, and let what waits be written; within so many seconds."""
         end = time.monotonic() + within
         self._flush(within / 2)
-        self._events = None
+        self._events = self._notifier = None
         self._workers.close()
+        self._senders.close()
         for running in self._serving:
             running.stop(max(0.0, end - time.monotonic()))
 
     def _flush(self, within: float) -> None:
-        """Let the Events that wait be written; those that are not by then still wait."""
+        """Let the Events that wait be written, and people be told; those that are not by then still wait."""
+        if (notifier := self._notifier) is not None:
+            notifier.hurry()
+            self._senders.map({_NOTICES: notifier.flush}, within=_NO_WAIT)
         if (events := self._events) is not None:
             self._workers.map({}, within=within / 2)  # one that runs began before the last of them were there
             self._workers.map({_EVENTS: events.flush}, within=within / 2)
+        if notifier is not None:
+            self._senders.map({}, within=within / 2)
 
     def _served(self, running: Running) -> Running:
         self._serving.append(running)
@@ -141,6 +176,8 @@ class Observing:
         events = self._events
         if events is not None:
             self._workers.map({_EVENTS: events.flush}, within=_NO_WAIT)
+        if self._notifier is not None:
+            self._senders.map({_NOTICES: self._notifier.flush}, within=_NO_WAIT)
 
     def _clean(self, text: str) -> str:
         return self._redact(text)

@@ -204,6 +204,7 @@ def _everything(scraped: Scraped) -> None:
     metrics.saved(FLEET, "saved")
     metrics.webhook(FLEET, 202)
     metrics.events("created")
+    metrics.notified(FLEET, "sent")
 
 
 def test_no_series_is_there_that_is_in_no_row_and_no_label_but_its_row_names(scraped: Scraped) -> None:

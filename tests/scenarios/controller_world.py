@@ -86,6 +86,9 @@ class Heard:
     def moded(self, fleet: str, mode: object) -> None:
         pass
 
+    def beside(self, fleet: str) -> dict[str, Any]:
+        return {}
+
     def beat(self, at: Any) -> None:
         pass
 

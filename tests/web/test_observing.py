@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from gitops_mc.app.controller.fleet_loop import FleetLoop
+from gitops_mc.bootstrap.means import Data
 from gitops_mc.bootstrap.observing import Observing
 from gitops_mc.web.serving import Running
 from tests.scenarios.controller_world import NAMESPACE, ControllerWorld, Replica
@@ -42,7 +43,7 @@ class Process:
 
         controller.open_loop = open_loop
         controller.attendant = self.observing.telemetry
-        self.observing.attach(controller, str, controller.outside)
+        self.observing.attach(controller, str, controller.outside, Data(controller.outside, NAMESPACE))
         self.probes: Running = self.observing.serve_probes("127.0.0.1", 0)
         self.hook: Running = self.observing.serve_webhook(
             "127.0.0.1", 0, lambda fleet: (SECRET,) if fleet == "prod" else (), controller.wake

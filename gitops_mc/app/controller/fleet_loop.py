@@ -287,7 +287,7 @@ class FleetLoop:
 
     @property
     def _pages(self) -> Pages:
-        return Pages(self.objects, self._told, self._shut_now)
+        return Pages(self.objects, self._told, self._shut_now, self.watcher.beside(self.title))
 
     @property
     def _shut_out(self) -> dict[str, Barred]:
@@ -309,7 +309,8 @@ class FleetLoop:
         pulled = self.poller.pulled if self.poller is not None else None
         if summary.state is State.STUCK:  # a repository that is only still being read is no trouble
             self.watcher.troubled(self.title, self._told(summary.message))
-        return fleet_trouble(summary, pulled, self.objects.fleet, self.clock.now(), self._told)
+        found = fleet_trouble(summary, pulled, self.objects.fleet, self.clock.now(), self._told)
+        return {**found, **self.watcher.beside(self.title)}
 
 
 def _without(look: Look, clusters: Mapping[str, str]) -> Look:

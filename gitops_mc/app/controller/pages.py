@@ -23,6 +23,8 @@ class Pages:
     told: Told
     shut: frozenset[str]
     """Clusters whose object is not ours to write."""
+    beside: JsonObject
+    """Members of the Fleet's status that stand beside the rollout."""
 
     def decided(self, look: Look, asked: Asked, pulled: Pulled) -> Page:
         """After a decision."""
@@ -36,7 +38,10 @@ class Pages:
             )
             for view in look.decision.clusters
         }
-        shown[""] = fleet_status(look.decision, pulled, self.objects.fleet, look.at, self.told)
+        shown[""] = {
+            **fleet_status(look.decision, pulled, self.objects.fleet, look.at, self.told),
+            **self.beside,
+        }
         return Page(
             at=look.at,
             memory=look.memory,

@@ -9,6 +9,7 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import FleetMode
 from gitops_mc.core.custom.fleet_spec import FleetSpec
+from gitops_mc.core.model import JsonObject
 
 
 class Watcher(Protocol):
@@ -29,6 +30,10 @@ class Watcher(Protocol):
     def stepped(self, fleet: str, seconds: float) -> None: ...
 
     def moded(self, fleet: str, mode: FleetMode) -> None: ...
+
+    def beside(self, fleet: str) -> JsonObject:
+        """Members of the Fleet's status that show how it stands with what is told of it."""
+        ...
 
 
 class Means(Protocol):

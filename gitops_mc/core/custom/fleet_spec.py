@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Any, Final
 
 from gitops_mc.core.errors import GitopsMcError
@@ -66,6 +67,29 @@ class Clusters:
     """By cluster: a Secret's key with a kubeconfig."""
 
 
+class Topic(StrEnum):
+    """What people are told of."""
+
+    HALTED = "halted"
+    """No new write anywhere, or nothing that goes on before a named act of a human; and its end."""
+    DEGRADED = "degraded"
+    """A cluster failed, is blocked or dark; the clusters or Git cannot be read; a commit is refused."""
+    APPROVAL = "approval"
+    FINISHED = "finished"
+    EXPIRING = "expiring"
+    """A token expires soon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notification:
+    """Where people are told."""
+
+    name: str
+    address: Ref
+    """Key of a Secret: addresses as Apprise writes them, one a line."""
+    topics: frozenset[Topic] = frozenset(Topic)
+
+
 @dataclass(frozen=True, slots=True)
 class FleetSpec:
     """One Fleet."""
@@ -81,6 +105,7 @@ class FleetSpec:
     abort: Abort | None = None
     webhook: Ref | None = None
     """Secret: `secret`, and `next` while it is being changed; a push that knows one of them wakes the poll."""
+    notifications: tuple[Notification, ...] = ()
 
     @property
     def title(self) -> str:
@@ -113,7 +138,17 @@ def fleet_spec(body: JsonObject) -> FleetSpec:
         active_on=str(spec.get("activeOn") or ""),
         abort=_abort(spec.get("abort")),
         webhook=_ref((spec.get("webhook") or {}).get("secretRef")),
+        notifications=tuple(notifications(body)),
     )
+
+
+def notifications(body: JsonObject) -> Iterator[Notification]:
+    """Whom a Fleet tells, also where it cannot be followed. A topic that this version does not know is passed by."""
+    known = {topic.value: topic for topic in Topic}
+    for said in (body.get("spec") or {}).get("notifications") or ():
+        topics = frozenset(known[t] for t in said.get("topics") or known if t in known)
+        if (ref := _ref(said.get("secretRef"))) is not None:
+            yield Notification(str(said.get("name") or ""), ref, topics)
 
 
 def _suspended(spec: Mapping[str, Any]) -> str:

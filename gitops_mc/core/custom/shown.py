@@ -17,6 +17,9 @@ _LONGEST_REASON: Final = 1_000
 _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
 
+BESIDE: Final = ("notifications", "webhook")
+"""Members of a Fleet's status that come from elsewhere than the rollout."""
+
 Told = Callable[[str], str]
 """A text as it is shown: without what is sensitive, and with commands as they are typed for this Fleet."""
 
@@ -53,8 +56,9 @@ def fleet_trouble(
     summary: Summary, pulled: Pulled | None, body: JsonObject, now: datetime, told: Told
 ) -> JsonObject:
     """Status of a Fleet that cannot be followed at all: what was said before of clusters and waves stays as it was said."""
+    said = {k: v for k, v in (body.get("status") or {}).items() if k not in BESIDE}
     return {
-        **(body.get("status") or {}),
+        **said,
         **_common(summary, body, now, told),
         "outlook": "unknown",
         **({} if pulled is None else {"source": {**_sourced(body), **_source(pulled, told)}}),

@@ -138,6 +138,12 @@ class Reason(Enum):
         About.FLEET,
         "the Secret of its webhook is not there or holds none, so that every request is answered 401; told once",
     )
+    CREDENTIAL_EXPIRES = (
+        "CredentialExpires",
+        Weight.WARNING,
+        About.FLEET,
+        "a token is about to expire, or has; told two weeks, three days and one day before, and then",
+    )
     WEBHOOK_HEARS = ("WebhookHears", Weight.NORMAL, About.FLEET, "it has a secret again")
     POLL_RECOVERED = ("PollRecovered", Weight.NORMAL, About.FLEET, "it can be read again")
 

@@ -1,0 +1,264 @@
+"""Telling people: what happens is taken up, gathered for some seconds, and sent to every destination that wants its topic.
+
+Sent at least once: what was sent stands in the Fleet's status, so that the process that leads next, which tells again of what
+stands, does not send it again; a death between the two does. What cannot be sent is tried again for GIVEN_UP_AFTER. Nothing here
+raises, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, Protocol
+
+from gitops_mc.app.log_events import NotificationNotSent
+from gitops_mc.app.telemetry_ports import EventLog
+from gitops_mc.core.custom.conditions import stamp
+from gitops_mc.core.custom.fleet_spec import Notification, Ref
+from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.render.happening import Happening
+from gitops_mc.core.render.notices import Message, Notice, ends, message, notice
+
+GATHERED: Final = timedelta(seconds=5)
+"""How long more is waited for before a message goes out."""
+AT_MOST_EVERY: Final = timedelta(seconds=30)
+"""Of one destination; what happens meanwhile comes in one message."""
+FIRST_AGAIN: Final = timedelta(seconds=15)
+LAST_AGAIN: Final = timedelta(minutes=10)
+GIVEN_UP_AFTER: Final = timedelta(hours=6)
+WAITING_AT_MOST: Final = 200
+TOLD_AT_MOST: Final = 60
+
+
+class NotSentError(GitopsMcError):
+    """A message was not taken. The text holds nothing of what is secret in an address."""
+
+
+class Post(Protocol):
+    """Takes messages to where they are read."""
+
+    def send(self, address: str, message: Message) -> None:
+        """Within seconds. Raises NotSentError."""
+        ...
+
+
+class Counts(Protocol):
+    """What is counted of it."""
+
+    def notified(self, fleet: str, result: str, number: int = 1) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Box:
+    """What one destination of a Fleet still gets, and how it stands with it."""
+
+    waiting: tuple[Notice, ...] = ()
+    dropped: int = 0
+    due: datetime | None = None
+    """Not before; None: nothing waits."""
+    tries: int = 0
+    sent: datetime | None = None
+    problem: str = ""
+    told: tuple[tuple[str, str], ...] = ()
+    """Subject and key of what was sent and has not been followed by anything else, oldest first."""
+
+    def stands(self, notice: Notice) -> bool:
+        """Whether it was sent, or is about to be, and nothing has ended it since."""
+        waiting = next((n.key for n in reversed(self.waiting) if n.subject == notice.subject), "")
+        return waiting == notice.key if waiting else (notice.subject, notice.key) in self.told
+
+    def without(self, subjects: frozenset[str]) -> _Box:
+        return replace(self, told=tuple(t for t in self.told if t[0] not in subjects))
+
+    def with_one(self, notice: Notice, now: datetime) -> _Box:
+        kept = (*self.waiting, notice)[-WAITING_AT_MOST:]
+        dropped = len(self.waiting) + 1 - len(kept)
+        soonest = now + GATHERED
+        if self.sent is not None:
+            soonest = max(soonest, self.sent + AT_MOST_EVERY)
+        return replace(self, waiting=kept, dropped=self.dropped + dropped, due=self.due or soonest)
+
+    def after_sending(self, gone: Sequence[Notice], dropped: int, now: datetime) -> _Box:
+        told = dict(self.told)
+        for each in gone:
+            told.pop(each.subject, None)
+            told[each.subject] = each.key
+        left = tuple(n for n in self.waiting if n not in gone)
+        return _Box(
+            waiting=left,
+            dropped=self.dropped - dropped,
+            due=now + AT_MOST_EVERY if left else None,
+            sent=now,
+            told=tuple(told.items())[-TOLD_AT_MOST:],
+        )
+
+    def after_failing(self, problem: str, now: datetime) -> _Box:
+        kept = tuple(n for n in self.waiting if now - n.at <= GIVEN_UP_AFTER)
+        again = min(FIRST_AGAIN * 2 ** min(self.tries, 10), LAST_AGAIN)
+        return replace(
+            self,
+            waiting=kept,
+            dropped=self.dropped + len(self.waiting) - len(kept),
+            due=now + again if kept else None,
+            tries=self.tries + 1,
+            problem=problem,
+        )
+
+
+@dataclass(slots=True)
+class Notifier:
+    """`offer`, `shown` and `forget` from any thread; `flush` from one at a time."""
+
+    destinations: Callable[[str], tuple[Notification, ...]]
+    """Of a Fleet, by `<namespace>/<name>`, as its spec says now."""
+    remembered: Callable[[str], Sequence[JsonObject]]
+    """What the status of a Fleet said of its destinations when this process read it first."""
+    secret: Callable[[Ref], bytes]
+    """Raises GitopsMcError."""
+    post: Post
+    now: Callable[[], datetime]
+    redact: Callable[[str], str]
+    log: EventLog
+    counts: Counts
+    _boxes: dict[str, dict[str, _Box]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def offer(self, fleet: str, found: Sequence[Happening], at: datetime) -> None:
+        """Take up what has happened. What was sent, by this process or the one before, and still stands is not sent again."""
+        if not found:
+            return
+        with self._lock:
+            before = self._of(fleet)
+            boxes = {}
+            for destination in self.destinations(fleet):
+                box = before.get(destination.name, _Box())
+                for happening in found:
+                    made = notice(happening, at)
+                    if made is not None and box.stands(made):
+                        continue
+                    box = box.without(ends(happening))
+                    if made is not None and made.topic in destination.topics:
+                        box = box.with_one(made, at)
+                boxes[destination.name] = box
+            self._boxes[fleet] = boxes
+
+    def shown(self, fleet: str) -> list[JsonObject]:
+        """What the Fleet's status is to say of its destinations."""
+        with self._lock:
+            boxes = self._of(fleet)
+            return [_shown(d.name, boxes.get(d.name, _Box())) for d in self.destinations(fleet)]
+
+    def forget(self, fleets: Iterable[str]) -> None:
+        """These Fleets are gone."""
+        with self._lock:
+            for fleet in fleets:
+                self._boxes.pop(fleet, None)
+
+    def hurry(self) -> None:
+        """The end is near: what was not tried yet is due now."""
+        with self._lock:
+            for boxes in self._boxes.values():
+                boxes.update(
+                    {n: replace(b, due=self.now()) for n, b in boxes.items() if b.due and not b.tries}
+                )
+
+    def flush(self) -> None:
+        """Send what is due. Never raises."""
+        with self._lock:
+            due = [
+                (fleet, name)
+                for fleet, boxes in self._boxes.items()
+                for name, box in boxes.items()
+                if box.due is not None and box.due <= self.now()
+            ]
+        for fleet, name in due:
+            try:
+                self._send(fleet, name)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one destination, the others are told
+                self.log.crashed(f"telling {name} of {fleet}", error)
+                self._settle(fleet, name, lambda box: box.after_failing("a fault of gitops-mc", self.now()))
+
+    # ------------------------------------------------------------------------------------------------------- within
+
+    def _of(self, fleet: str) -> dict[str, _Box]:
+        if fleet not in self._boxes:
+            said = {str(each.get("name")): _recalled(each) for each in self.remembered(fleet)}
+            wanted = {d.name for d in self.destinations(fleet)}
+            self._boxes[fleet] = {name: box for name, box in said.items() if name in wanted}
+        return self._boxes[fleet]
+
+    def _send(self, fleet: str, name: str) -> None:
+        destination = next((d for d in self.destinations(fleet) if d.name == name), None)
+        with self._lock:
+            box = self._boxes.get(fleet, {}).get(name)
+            if destination is None or box is None or not box.waiting:
+                self._boxes.get(fleet, {}).pop(name, None)
+                return
+        told = [replace(n, text=self.redact(n.text)) for n in box.waiting]
+        try:
+            self._post(destination, message(fleet, told, box.dropped))
+        except GitopsMcError as error:
+            reason = self.redact(f"{error.message}; {error.hint}" if error.hint else error.message)
+            if reason != box.problem:
+                self.log.tell(NotificationNotSent(fleet=fleet, destination=name, reason=reason))
+            self.counts.notified(fleet, "failed")
+            after = self._settle(fleet, name, lambda b: b.after_failing(reason, self.now()))
+            if lost := after.dropped - box.dropped:
+                self.counts.notified(fleet, "dropped", lost)
+            return
+        self.counts.notified(fleet, "sent")
+        self._settle(fleet, name, lambda b: b.after_sending(box.waiting, box.dropped, self.now()))
+
+    def _post(self, destination: Notification, what: Message) -> None:
+        deliver(self.post, addresses_of(destination.address, self.secret(destination.address)), what)
+
+    def _settle(self, fleet: str, name: str, change: Callable[[_Box], _Box]) -> _Box:
+        with self._lock:
+            boxes = self._boxes.get(fleet, {})
+            if name not in boxes:  # gone meanwhile
+                return change(_Box())
+            boxes[name] = change(boxes[name])
+            return boxes[name]
+
+
+def addresses_of(ref: Ref, value: bytes) -> tuple[str, ...]:
+    """What a key of a Secret holds: one address a line; what begins with # is a remark. Raises NotSentError where there is none."""
+    lines = [line.strip() for line in value.decode(errors="replace").splitlines()]
+    found = tuple(line for line in lines if line and not line.startswith("#"))
+    if not found:
+        raise NotSentError(f"Secret {ref.name} holds no address under {ref.key}")
+    return found
+
+
+def deliver(post: Post, addresses: Sequence[str], what: Message) -> None:
+    """To every address. Where one takes it and another does not, it was sent: else it would come again and again. Raises
+    NotSentError where none does.
+    """
+    failed: list[NotSentError] = []
+    for address in addresses:
+        try:
+            post.send(address, what)
+        except NotSentError as error:
+            failed.append(error)
+    if len(failed) == len(addresses):
+        told = "; ".join(dict.fromkeys(error.message for error in failed))
+        raise NotSentError(told, hint=failed[0].hint)
+
+
+def _shown(name: str, box: _Box) -> JsonObject:
+    found: JsonObject = {"name": name}
+    if box.sent is not None:
+        found["sent"] = stamp(box.sent)
+    if box.problem:
+        found["problem"] = box.problem
+    if box.told:
+        found["told"] = [f"{about} {key}" for about, key in box.told]
+    return found
+
+
+def _recalled(said: JsonObject) -> _Box:
+    pairs = (str(t).rpartition(" ") for t in said.get("told") or ())
+    return _Box(problem=str(said.get("problem") or ""), told=tuple((about, key) for about, _, key in pairs))
