@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo demo-controller test test-slow crashes test-apiserver simulate mutants check format lock clean bench
+.PHONY: setup demo demo-controller test test-slow crashes test-apiserver simulate mutants check docs reference format lock clean bench
 
 setup: $(STAMP)
 
@@ -53,6 +53,15 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/pytest -m "not slow" tests/docs
+
+# The documentation as a site, in build/site; a link, an anchor or a page that is not in the navigation fails it. `make check` builds
+# it, too.
+docs: setup
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+# What of docs/ is made from code, written anew.
+reference: setup
+	$(BIN)/python -m tests.docs.reference
 
 format: setup
 	$(BIN)/ruff format .

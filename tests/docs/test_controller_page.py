@@ -1,16 +1,11 @@
-"""The page on working with the controller: every verb has a row that names where it is put, every command is one."""
+"""The page on working with the controller: every verb has a row that names where it is put."""
 
 from __future__ import annotations
 
 import re
-import shlex
 
-import click
-import pytest
-
-from gitops_mc.cli.program import COMMANDS, program
 from gitops_mc.core.custom.requests import FORMS, On, Verb
-from tests.docs.readme import ROOT, console_blocks
+from tests.docs.readme import ROOT
 
 PAGE = (ROOT / "docs" / "controller.md").read_text(encoding="utf-8")
 ROWS = re.findall(
@@ -31,14 +26,3 @@ def test_every_member_that_a_verb_needs_or_may_have_is_shown() -> None:
     for verb, form in FORMS.items():
         shown = " ".join(value for verbs, _, value, _ in ROWS if f"`{verb.value}`" in verbs)
         assert all(f"{member}:" in shown for member in (*form.needs, *form.may)), verb
-
-
-@pytest.mark.parametrize(
-    "line",
-    [c.line for block in console_blocks(PAGE) for c in block if c.line.startswith("gitops-mc ")],
-)
-def test_every_command_that_is_shown_is_understood(line: str) -> None:
-    _, name, *arguments = shlex.split(line)
-    command = program(COMMANDS).commands[name]
-    with click.Context(command, info_name=name):
-        command.make_context(name, arguments)

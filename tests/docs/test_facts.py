@@ -69,7 +69,7 @@ def test_degraded_is_a_failure_after_the_time_that_the_page_says() -> None:
 
 
 def test_the_state_file_is_called_as_the_pages_say() -> None:
-    for page in ("README.md", "docs/state.md"):
+    for page in ("docs/apply.md", "docs/state.md"):
         assert f"`{STATE_FILE}`" in (ROOT / page).read_text(encoding="utf-8")
 
 

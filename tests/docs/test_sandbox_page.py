@@ -21,7 +21,7 @@ _AGE = re.compile(r"\b(?:\d+[ydhms])+\b")
 def test_kubectl_on_the_sandbox_goes_as_the_page_shows_it(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "sandbox.md").read_text(encoding="utf-8")
     tour = Tour(tmp_path)
-    _write_files(text, tmp_path)
+    write_files(text, tmp_path)
     assert _KUBECTL is not None
     (tmp_path / "bin" / "kubectl").symlink_to(_KUBECTL.resolve())
     try:
@@ -33,7 +33,7 @@ def test_kubectl_on_the_sandbox_goes_as_the_page_shows_it(tmp_path: Path) -> Non
         tour.end()
 
 
-def _write_files(text: str, folder: Path) -> None:
+def write_files(text: str, folder: Path) -> None:
     """The files that the page shows; the first line of each is its name."""
     for name, body in re.findall(r"^```yaml\n# (\S+)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL):
         (folder / name).write_text(body, encoding="utf-8")

@@ -12,7 +12,7 @@ from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Clock
 from gitops_mc.app.use_cases.repository import past_contents
-from gitops_mc.core.custom.conditions import State, Summary
+from gitops_mc.core.custom.conditions import Reason, State, Summary
 from gitops_mc.core.custom.fleet_spec import Clusters, FleetSpec, GitSource
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import Commit
@@ -55,7 +55,7 @@ class Equipment:
             self._find_clusters(spec)
         except GitopsMcError as error:
             told.append(_said(error))
-        return Summary(State.STUCK, "Access", "; ".join(told)) if told else None
+        return Summary(State.STUCK, Reason.ACCESS, "; ".join(told)) if told else None
 
     def _find_source(self, spec: FleetSpec, followed: Commit) -> None:
         if self.poller is not None and self._source == spec.source:

@@ -25,7 +25,7 @@ from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Look
 from gitops_mc.app.ports import Clock
 from gitops_mc.app.telemetry_ports import FleetMode
-from gitops_mc.core.custom.conditions import State, Summary
+from gitops_mc.core.custom.conditions import Reason, State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
 from gitops_mc.core.custom.shown import fleet_trouble
 from gitops_mc.core.desired import DesiredState
@@ -114,7 +114,7 @@ class FleetLoop:
             "tried again every minute"
         )
         try:
-            self._show_trouble(Summary(State.STUCK, "Fault", told))
+            self._show_trouble(Summary(State.STUCK, Reason.FAULT, told))
         except LeadershipLostError:
             raise
         except Exception:  # noqa: BLE001, S110 - the log has the fault itself
@@ -148,7 +148,7 @@ class FleetLoop:
         try:
             spec = fleet_spec(self.objects.fleet)
         except FleetSpecError as error:
-            self._show_trouble(Summary(State.STUCK, "Spec", f"{error.message}; {error.hint}"))
+            self._show_trouble(Summary(State.STUCK, Reason.SPEC, f"{error.message}; {error.hint}"))
             return
         if not self._ours(spec):  # before anything is made or shown: who may not act only reads
             self._begin_anew()  # whoever acts writes the objects meanwhile
@@ -177,7 +177,7 @@ class FleetLoop:
         assert self.poller is not None
         problem = self.poller.pulled.problem
         state = State.STUCK if problem else State.MOVING
-        return Summary(state, "Repository", problem or "the repository has not been read yet")
+        return Summary(state, Reason.REPOSITORY, problem or "the repository has not been read yet")
 
     def _ours(self, spec: FleetSpec) -> bool:
         """Whether this installation may act. A Fleet that names none is claimed, and read again before anything else."""

@@ -29,36 +29,67 @@ class State(StrEnum):
     STUCK = "stuck"
 
 
+class Reason(StrEnum):
+    """Why the conditions stand as they do, in a word for machines. docs/runbooks/conditions.md has a section for each."""
+
+    DONE = "Done"
+    ROLLING = "Rolling"
+    NEEDS_SOMEBODY = "NeedsSomebody"
+    HALTED = "Halted"
+    PROBLEMS_IN_GIT = "ProblemsInGit"
+    """Of a Fleet and of a cluster."""
+    REPOSITORY = "Repository"
+    """Git is not read: not yet, or not any more."""
+    ACCESS = "Access"
+    """A Secret or ConfigMap that the Fleet names is not there, or holds nothing that can be used."""
+    SPEC = "Spec"
+    FAULT = "Fault"
+    """A fault of this program."""
+    PASSED = "Passed"
+    IN_FLIGHT = "InFlight"
+    FAILED = "Failed"
+    BLOCKED = "Blocked"
+    NOT_PUBLISHED = "NotPublished"
+    UNREACHABLE = "Unreachable"
+    UNREGISTERED = "Unregistered"
+    SKIPPED = "Skipped"
+    NEEDS_APPROVAL = "NeedsApproval"
+    HELD_BY_HAND = "HeldByHand"
+    WAITS_FOR_ITS_WAVE = "WaitsForItsWave"
+    NOT_KNOWN = "NotKnown"
+    GONE_FROM_GIT = "GoneFromGit"
+
+
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One object's state in a word for machines (`reason`, CamelCase) and one for people."""
+    """One object's state in a word for machines (`reason`) and one for people."""
 
     state: State
-    reason: str
+    reason: Reason
     message: str
 
 
-_OF_STANDING: Final[Mapping[Standing, tuple[State, str]]] = {
-    Standing.PASSED: (State.READY, "Passed"),
-    Standing.IN_FLIGHT: (State.MOVING, "InFlight"),
-    Standing.FAILED: (State.STUCK, "Failed"),
-    Standing.BLOCKED: (State.STUCK, "Blocked"),
-    Standing.UNPUBLISHED: (State.MOVING, "NotPublished"),
-    Standing.PROBLEMS: (State.STUCK, "ProblemsInGit"),
-    Standing.UNREACHABLE: (State.STUCK, "Unreachable"),
-    Standing.UNREGISTERED: (State.STUCK, "Unregistered"),
-    Standing.SKIPPED: (State.STUCK, "Skipped"),
-    Standing.APPROVAL: (State.STUCK, "NeedsApproval"),
-    Standing.HELD: (State.STUCK, "HeldByHand"),
-    Standing.READY: (State.MOVING, "WaitsForItsWave"),
-    Standing.NOT_KNOWN: (State.MOVING, "NotKnown"),
-    Standing.GONE: (State.STUCK, "GoneFromGit"),
+OF_STANDING: Final[Mapping[Standing, tuple[State, Reason]]] = {
+    Standing.PASSED: (State.READY, Reason.PASSED),
+    Standing.IN_FLIGHT: (State.MOVING, Reason.IN_FLIGHT),
+    Standing.FAILED: (State.STUCK, Reason.FAILED),
+    Standing.BLOCKED: (State.STUCK, Reason.BLOCKED),
+    Standing.UNPUBLISHED: (State.MOVING, Reason.NOT_PUBLISHED),
+    Standing.PROBLEMS: (State.STUCK, Reason.PROBLEMS_IN_GIT),
+    Standing.UNREACHABLE: (State.STUCK, Reason.UNREACHABLE),
+    Standing.UNREGISTERED: (State.STUCK, Reason.UNREGISTERED),
+    Standing.SKIPPED: (State.STUCK, Reason.SKIPPED),
+    Standing.APPROVAL: (State.STUCK, Reason.NEEDS_APPROVAL),
+    Standing.HELD: (State.STUCK, Reason.HELD_BY_HAND),
+    Standing.READY: (State.MOVING, Reason.WAITS_FOR_ITS_WAVE),
+    Standing.NOT_KNOWN: (State.MOVING, Reason.NOT_KNOWN),
+    Standing.GONE: (State.STUCK, Reason.GONE_FROM_GIT),
 }
 
 
 def of_cluster(view: ClusterView) -> Summary:
     """How a cluster stands."""
-    state, reason = _OF_STANDING[view.standing]
+    state, reason = OF_STANDING[view.standing]
     if view.hands and state is State.MOVING:
         state = State.STUCK
     return Summary(state, reason, view.hands or view.reason)
@@ -68,14 +99,14 @@ def of_outlook(outlook: Outlook) -> Summary:
     """How a fleet stands."""
     match outlook:
         case Done(reason):
-            return Summary(State.READY, "Done", reason)
+            return Summary(State.READY, Reason.DONE, reason)
         case Wait(reason=reason):
-            return Summary(State.MOVING, "Rolling", reason)
+            return Summary(State.MOVING, Reason.ROLLING, reason)
         case Hold(reasons, acts):
             told = "; ".join(reasons) + (f"{WHAT_HELPS}{'; '.join(acts)}" if acts else "")
-            return Summary(State.STUCK, "NeedsSomebody", told)
+            return Summary(State.STUCK, Reason.NEEDS_SOMEBODY, told)
         case Halted(reason):
-            return Summary(State.STUCK, "Halted", reason)
+            return Summary(State.STUCK, Reason.HALTED, reason)
         case _:
             assert_never(outlook)
 
@@ -88,7 +119,7 @@ def of_fleet(decision: Decision) -> Summary:
         return summary
     told = "; ".join(f"{c.cluster} has problems in Git: {c.reason}" for c in broken[:3])
     more = f" and {len(broken) - 3} more" if len(broken) > 3 else ""
-    return Summary(State.STUCK, "ProblemsInGit", f"{told}{more}; apart from that: {summary.message}")
+    return Summary(State.STUCK, Reason.PROBLEMS_IN_GIT, f"{told}{more}; apart from that: {summary.message}")
 
 
 def conditions(
@@ -105,7 +136,7 @@ def conditions(
         {
             "type": name,
             "status": status,
-            "reason": summary.reason,
+            "reason": summary.reason.value,
             "message": summary.message[:LONGEST_MESSAGE],
             "observedGeneration": generation,
             "lastTransitionTime": _since(known.get(name), status, now),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from gitops_mc.core.custom.conditions import State, Summary, conditions, of_cluster, of_fleet, stamp
+from gitops_mc.core.custom.conditions import Reason, State, Summary, conditions, of_cluster, of_fleet, stamp
 from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.rollout.memory import NO_COMMIT
 from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing, WaveView
@@ -40,7 +40,7 @@ def fleet_status(
     """Status of the Fleet, without memory and history."""
     summary = of_fleet(decision)
     if pulled.problem:
-        summary = Summary(State.STUCK, "Repository", f"{pulled.problem}; meanwhile: {summary.message}")
+        summary = Summary(State.STUCK, Reason.REPOSITORY, f"{pulled.problem}; meanwhile: {summary.message}")
     here = [c for c in decision.clusters if c.standing is not Standing.GONE]
     passed = sum(1 for c in here if c.standing is Standing.PASSED)
     return {

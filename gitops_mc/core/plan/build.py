@@ -34,7 +34,7 @@ from gitops_mc.core.plan.deletions import Sorted, orders_disagree, shrinking, so
 from gitops_mc.core.plan.groups import Group, groups
 from gitops_mc.core.plan.impact import Scene, impacts, policy_after
 from gitops_mc.core.plan.ordering import in_order, removes_pool
-from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal, drift_id
+from gitops_mc.core.plan.steps import ClusterPlan, PlanRule, PoolImpact, Refusal, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
@@ -228,7 +228,7 @@ def _undecided_order(draft: _Draft) -> Iterator[Refusal]:
         if before.selected(pool) != after.selected(pool) and orders_disagree(after, pool):
             names = ", ".join(name_of(c) for c in after.selected(pool))
             yield Refusal(
-                "merge-order-unknown",
+                PlanRule.MERGE_ORDER_UNKNOWN.value,
                 f"pool {pool}: what its configs come to depends on the order in which the operator merges them, and that is "
                 f"not known on this cluster yet ({names}). Rename them so that both orders agree: configs of role worker "
                 "sort before those of the custom role",
@@ -244,7 +244,7 @@ def _no_machine_apis(desired: DesiredCluster, live: LiveCluster) -> Iterator[Ref
     )
     if wanted and not comes:
         yield Refusal(
-            "machine-config-missing",
+            PlanRule.MACHINE_CONFIG_MISSING.value,
             f"the machine configuration APIs are not served on {desired.name}, and Git has no ModuleInfo machine-config for "
             f"it: add one under clusters/{desired.name}, or install the plugin by hand",
         )

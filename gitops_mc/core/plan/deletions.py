@@ -19,7 +19,7 @@ from gitops_mc.core.model import (
     Unknown,
     count,
 )
-from gitops_mc.core.plan.steps import Refusal
+from gitops_mc.core.plan.steps import PlanRule, Refusal
 from gitops_mc.core.plan.world import World
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.pools import machine_count
@@ -88,7 +88,7 @@ def _still_used(change: Delete, live: LiveCluster) -> str:
 def _too_many(deletions: Sequence[Delete], limit: str) -> Refusal:
     names = ", ".join(f"{d.key.kind.value} {d.key.name}" for d in deletions)
     return Refusal(
-        "too-many-deletions",
+        PlanRule.TOO_MANY_DELETIONS.value,
         f"{count(len(deletions), 'object')} would be deleted, {limit}: {names}. If that is meant, remove them in several commits, "
         "or raise prune.maxDeletes in a commit of its own before",
     )
@@ -118,7 +118,7 @@ def shrinking(
         if len(gone) > limit:
             refusals.append(
                 Refusal(
-                    "too-many-removals",
+                    PlanRule.TOO_MANY_REMOVALS.value,
                     f"{count(len(gone), 'file or unit', 'files and units')} would leave pool {pool}, more than prune.maxDeletes ({limit}): "
                     f"{', '.join(str(e) for e in gone[:5])}{' ...' if len(gone) > 5 else ''}. If that is meant, do it in "
                     "several commits, or raise prune.maxDeletes in a commit of its own before",

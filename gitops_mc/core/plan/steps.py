@@ -85,11 +85,21 @@ class PoolImpact:
     """Shown, never a gate, and outside the digest."""
 
 
+class PlanRule(StrEnum):
+    """Rules that only a whole plan can break. docs/runbooks/refusals.md has a section for each."""
+
+    TOO_MANY_DELETIONS = "too-many-deletions"
+    TOO_MANY_REMOVALS = "too-many-removals"
+    MERGE_ORDER_UNKNOWN = "merge-order-unknown"
+    MACHINE_CONFIG_MISSING = "machine-config-missing"
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why the plan is not carried out: what was found, with the numbers, and the way out."""
 
     rule: str
+    """Of PlanRule, of RefusalCause, or the id of a rule that only the live cluster decides."""
     reason: str
     key: ResourceKey | None = None
 

@@ -1,0 +1,14 @@
+"""Write docs/reference anew, and the tables of other pages that are made from code: `make reference`."""
+
+from __future__ import annotations
+
+from tests.docs.observing import tables, with_tables
+from tests.docs.reference.pages import pages
+from tests.docs.runbooks import INDEX, alerts_table
+
+if __name__ == "__main__":
+    for page, text in pages().items():
+        page.parent.mkdir(exist_ok=True)
+        page.write_text(text, encoding="utf-8")
+    for page, found in {**tables(), INDEX: {"alerts": alerts_table()}}.items():
+        page.write_text(with_tables(page.read_text(encoding="utf-8"), found), encoding="utf-8")
