@@ -6,11 +6,11 @@ other; its result is taken when it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from gitops_mc.app.act import Outcome, Written, carry_out
 from gitops_mc.app.api import ClusterApi
@@ -45,8 +45,9 @@ from gitops_mc.core.rollout.memory import FleetMemory, from_json
 from gitops_mc.core.rollout.moves import Apply, Decision, Move
 from gitops_mc.core.rollout.without_git import stopping_moves, unread_fleet
 
-T = TypeVar("T")
 PLATFORM_JOB = "(platform)"
+AT_ONCE_ASIDE = 8
+"""Jobs that have no part in the rollout; of 32 threads that a controller's Fleet has."""
 ONE_LOOK = timedelta(seconds=20)
 """How long a report waits for clusters that are slow to answer."""
 
@@ -68,6 +69,10 @@ class _Aside:
     """What a job brought that has no part in the rollout."""
 
     value: object
+
+
+def _set_aside(job: Callable[[], object]) -> _Aside:
+    return _Aside(job())
 
 
 @dataclass(slots=True)
@@ -120,21 +125,23 @@ class Executor:
         """Whether anything has been looked at yet."""
         return self._platform_begun is not None or bool(self._live) or bool(self._read_at)
 
-    def only_aside(self, clusters: Collection[str]) -> None:
-        """What jobs for other clusters have brought is wanted no more."""
-        self._asides = {name: value for name, value in self._asides.items() if name in clusters}
-
-    def aside(self, cluster: str, job: Callable[[], T]) -> T | None:
-        """What a job for a cluster came to that has no part in the rollout; None: it has not come back. Then ask again: nothing is
-        decided for the cluster meanwhile, and nobody waits for it longer than for any other job.
+    def asides(self, jobs: Mapping[str, Callable[[], object]]) -> Mapping[str, Any]:
+        """What jobs for clusters came to that have no part in the rollout. What is left out has not come back, or had no turn: ask again;
+        nothing is decided for the cluster meanwhile. Whatever they wait for, all of them together are waited for no longer than
+        half a pace, and hold so few threads that the others are read as ever. What is asked for no more is wanted no more.
         """
-        if cluster not in self._asides:
-            jobs: dict[str, Callable[[], object]] = {cluster: lambda: _Aside(job())}
+        running = self.workers.running()
+        missing = [name for name in jobs if name not in self._asides]
+        under_way = [name for name in missing if name in running]
+        fresh = [name for name in missing if name not in running][: max(0, AT_ONCE_ASIDE - len(under_way))]
+        if asked := [*under_way, *fresh]:
+            begun: dict[str, Callable[[], object]] = {n: partial(_set_aside, jobs[n]) for n in asked}
             written, troubles = self._collect(
-                self.workers.map(jobs, within=self.pace.every.total_seconds() / 2)
+                self.workers.map(begun, within=self.pace.every.total_seconds() / 2)
             )
             self._told = (*self._told[0], *written), (*self._told[1], *troubles)
-        found: T | None = self._asides.pop(cluster, None)
+        found = {name: value for name, value in self._asides.items() if name in jobs}
+        self._asides.clear()
         return found
 
     def begin(self, fleet: Fleet) -> None:

@@ -13,6 +13,7 @@ from gitops_mc.app.ports import MERGE_PATCH, Request, Response, Transport
 from gitops_mc.core.custom.requests import Verb
 from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.model import GLOBAL_CLUSTER
+from gitops_mc.sandbox.fleet import simple_fleet
 from gitops_mc.sandbox.virtual import VirtualClock
 from tests.scenarios.controller_world import FLEETS, LEASES, ROLLOUTS, ControllerWorld
 from tests.scenarios.rollout_world import FLEET, RolloutWorld
@@ -287,3 +288,73 @@ def test_a_hand_in_what_a_running_leader_remembers_is_put_right_before_a_restart
     world.run(replica, hours=0.1)
     for member in nonsense:
         assert world.of("edge-2")["status"]["memory"].get(member) == kept["edge-2"].get(member)
+
+
+def test_an_abort_holds_though_a_resume_from_before_it_was_still_waiting() -> None:
+    world = pushed()
+    world.live(hours=12, until=done)
+    world.annotate("", "suspend", "{by: mei, reason: lunch}")
+    world.live(hours=0.02)
+    world.end()  # nobody leads
+    world.annotate("", "resume", "{by: mei, reason: back from lunch}")
+    world.annotate("", "abort", "{by: joe, reason: alarms}")
+    world.live(hours=0.1)
+    assert world.fleet()["spec"]["abort"]["by"] == "joe"
+
+
+@dataclass
+class HangingMany:
+    """Clusters that take a connection and never answer."""
+
+    clock: VirtualClock
+    inner: Transport | None = None
+    clusters: frozenset[str] = frozenset()
+
+    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
+        assert self.inner is not None
+        if cluster in self.clusters:
+            self.clock.wait_for(timeout)
+            raise UnreachableError(f"{cluster}: no answer within {timeout:.0f} s")
+        return self.inner.send(cluster, request, timeout=timeout)
+
+
+@pytest.mark.slow
+def test_a_region_that_hangs_is_forgotten_cluster_by_cluster_and_the_leader_stays() -> None:
+    names = [f"edge-{n}" for n in range(1, 34)]
+    world = ControllerWorld(RolloutWorld(spec=simple_fleet(*names)))
+    hanging = HangingMany(world.rollout.clock)
+
+    def wrap(inner: Transport) -> Transport:
+        hanging.inner = inner
+        return hanging
+
+    world.rollout.wrap = wrap
+    fleet = FLEET.replace("    waves:", "    maxUnreachable: 90%\n    waves:")
+    left, gone = names[:3], names[3:]
+    world.push({**{f"clusters/{name}/app.yaml": CONFIG for name in names}, "fleet.yaml": fleet})
+    world.live(hours=12, until=done)
+    world.push({**{f"clusters/{name}/app.yaml": CONFIG for name in left}, "fleet.yaml": fleet})
+    world.live(hours=0.2)
+    hanging.clusters = frozenset(gone)
+    before = world.kubectl("GET", f"{LEASES}/gitops-mc")["spec"]["leaseTransitions"]
+    for name in gone:
+        world.annotate(name, "forget", "{by: mei, reason: the region burnt down}")
+    world.live(hours=2, until=lambda w: len(w.kubectl("GET", ROLLOUTS)["items"]) == len(left))
+    assert sorted(i["metadata"]["name"] for i in world.kubectl("GET", ROLLOUTS)["items"]) == left
+    assert world.kubectl("GET", f"{LEASES}/gitops-mc")["spec"]["leaseTransitions"] == before
+
+
+@pytest.mark.parametrize("path", [f"{FLEETS}/prod", f"{ROLLOUTS}/edge-2"])
+def test_an_object_whose_memory_means_nothing_says_so_and_is_not_written_over(path: str) -> None:
+    world = pushed()
+    world.live(hours=12, until=done)
+    world.end()
+    kept = {"version": 99, "by": "a later version"}
+    world.kubectl("PATCH", f"{path}/status", {"status": {"memory": None}}, MERGE_PATCH)
+    world.kubectl("PATCH", f"{path}/status", {"status": {"memory": kept}}, MERGE_PATCH)
+    world.live(hours=0.2)
+    found = world.kubectl("GET", path)
+    stalled = next(c for c in found["status"]["conditions"] if c["type"] == "Stalled")
+    assert (stalled["status"], stalled["reason"]) == ("True", "Memory")
+    assert "version 99" in stalled["message"]
+    assert found["status"]["memory"] == kept

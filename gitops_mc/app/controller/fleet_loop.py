@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from gitops_mc.app.controller.asking import Asked, Asking
 from gitops_mc.app.controller.barring import claimed, not_understood
@@ -27,9 +28,9 @@ from gitops_mc.app.ports import Clock
 from gitops_mc.app.telemetry_ports import FleetMode
 from gitops_mc.core.custom.conditions import Reason, State, Summary
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, fleet_spec
-from gitops_mc.core.custom.shown import fleet_trouble
+from gitops_mc.core.custom.shown import fleet_trouble, rollout_trouble
 from gitops_mc.core.desired import DesiredState
-from gitops_mc.core.errors import GitopsMcError, NotFoundError, StaleError
+from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, StaleError
 from gitops_mc.core.live import Barred
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
@@ -37,6 +38,8 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
+
+_UNREAD: Final = "until then nothing is written, no request is heard, and an abort pauses nothing: pools are paused by hand"
 
 
 @dataclass(slots=True)
@@ -155,7 +158,14 @@ class FleetLoop:
             return
         source = (self.objects.fleet.get("status") or {}).get("source") or {}
         trouble = self._equipment.prepare(spec, source.get("commit") or NO_COMMIT)
-        memory = self.memory = self._recall.memory(self.memory)
+        try:
+            memory = self.memory = self._recall.memory(self.memory)
+        except MemoryStoreError as error:
+            self._show_trouble(
+                Summary(State.STUCK, Reason.MEMORY, f"{error.message}; {error.hint}; {_UNREAD}")
+            )
+            return
+        self._show_what_is_not_understood()
         desired = None if trouble else self._polled(memory)
         if desired is not None:
             self._decide_and_act(spec, desired, memory)
@@ -264,8 +274,8 @@ class FleetLoop:
         """Forget the clusters that are to be forgotten: at once, and for good."""
         assert self.executor is not None
         assert self.memory is not None
-        self.executor.only_aside(asked.desk.forgotten.keys())
         if not asked.desk.forgotten:
+            self.executor.asides({})  # what is asked for no more
             return asked
         desk = forgotten(asked.desk, self.objects, self.executor, fleet.policy.name)
         for cluster, why in desk.undone.items():
@@ -303,6 +313,14 @@ class FleetLoop:
     def _show_trouble(self, summary: Summary) -> None:
         """A Fleet that cannot be followed says why; what it remembers stays as it is."""
         self.objects.show(self._troubled(summary))
+
+    def _show_what_is_not_understood(self) -> None:
+        """On the objects of clusters; what they remember stays as it is."""
+        for name, why in self._recall.shut.items():
+            body = self.objects.rollouts[name]
+            lift = self._shut_out[name].lift
+            summary = Summary(State.STUCK, Reason.MEMORY, f"{why}; {lift}")
+            self.objects.show_rollout(name, rollout_trouble(summary, body, self.clock.now(), self._told))
 
     def _troubled(self, summary: Summary) -> JsonObject:
         """Tell of a trouble, and what the Fleet is to show then."""

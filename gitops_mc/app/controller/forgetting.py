@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -31,11 +31,10 @@ def forgotten(desk: Desk, objects: FleetObjects, executor: Executor, fleet: str)
     be deleted, stays, and is tried again with the next pass; one that does not answer is forgotten all the same, for it may be gone
     for good: that is found out by a job of its own, and no pass waits for it.
     """
+    jobs = {cluster: partial(_unmarked, desk.memory, executor, cluster, fleet) for cluster in desk.forgotten}
+    done: Mapping[str, tuple[str, ...] | Undone] = executor.asides(jobs)
     for cluster, by in desk.forgotten.items():
-        job: Callable[[], tuple[str, ...] | Undone] = partial(
-            _unmarked, desk.memory, executor, cluster, fleet
-        )
-        told = executor.aside(cluster, job)
+        told = done.get(cluster)
         if told is None or isinstance(told, Undone):
             desk = _undone(desk, cluster, "its marks are being taken off" if told is None else told.why)
             continue

@@ -95,6 +95,10 @@ class FleetObjects:
         """The Fleet's status, and nothing else of it. Raises as `keep_fleet`."""
         self.fleet = self._status(FLEET, self.fleet, Wanted({}, status))
 
+    def show_rollout(self, cluster: str, status: JsonObject) -> None:
+        """The status of a cluster's object, and nothing else of it. Raises as `keep_fleet`."""
+        self.rollouts[cluster] = self._status(ROLLOUT, self.rollouts[cluster], Wanted({}, status))
+
     def keep_fleet(self, wanted: Wanted) -> None:
         """Write what differs. Raises StaleError when it has changed meanwhile, and what the API raises."""
         self.fleet = self._kept(FLEET, self.fleet, wanted)

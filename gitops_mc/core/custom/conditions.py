@@ -43,6 +43,8 @@ class Reason(StrEnum):
     ACCESS = "Access"
     """A Secret or ConfigMap that the Fleet names is not there, or holds nothing that can be used."""
     SPEC = "Spec"
+    MEMORY = "Memory"
+    """What the object remembers cannot be understood. Of a Fleet and of a cluster."""
     FAULT = "Fault"
     """A fault of this program."""
     PASSED = "Passed"

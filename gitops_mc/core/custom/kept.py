@@ -15,12 +15,14 @@ import msgspec
 
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.rollout.memory import MEMORY_VERSION, ClusterMemory, FleetMemory
+from gitops_mc.core.rollout.memory import MEMORY_VERSION, ClusterMemory, FleetMemory, nonsense
 
 KEPT_HISTORY: Final = 60
 """Acts of humans that an object shows; older ones are in the audit log of the API server."""
 LONGEST_WORDS: Final = 400
 """Characters of a reason that somebody gave."""
+LONGEST_REASON: Final = 4_000
+"""Characters of why something failed, or halts; a fleet of which a hundred clusters fail at once has more to say."""
 
 _COMMIT: Final = re.compile(r"([0-9a-f]{40})?")
 """Git's ids; none where a content was seen without one."""
@@ -66,13 +68,17 @@ def fleet_part(memory: FleetMemory) -> Part:
         "clock": plain["clock"],
     }
     history = tuple({**act, "why": act["why"][:LONGEST_WORDS]} for act in plain["acts"][-KEPT_HISTORY:])
-    return Part(_present({"halt": plain["halt"], "approvals": approvals}), _present(kept), history)
+    halt = _shortened(plain["halt"])
+    return Part(_present({"halt": halt, "approvals": approvals}), _present(kept), history)
 
 
 def cluster_part(memory: ClusterMemory) -> Part:
     """What a ClusterRollout keeps."""
     plain = _plain(memory)
     spec = {name: plain.pop(member) for member, name in _CLUSTER_SPEC.items()}
+    spec["held"] = _shortened(spec["held"])
+    if spec["rolledBack"] is not None:
+        spec["rolledBack"] = {**spec["rolledBack"], "failed": _shortened(spec["rolledBack"]["failed"])}
     return Part(_present(spec), {"version": MEMORY_VERSION, **_present(plain)})
 
 
@@ -80,11 +86,10 @@ def fleet_memory(
     spec: Mapping[str, Any], status: Mapping[str, Any], clusters: Mapping[str, ClusterMemory]
 ) -> FleetMemory:
     """The memory of the fleet from its object and those of its clusters. Raises MemoryStoreError."""
-    kept = dict(status.get("memory") or {"version": MEMORY_VERSION})
-    _known_version(kept, "status.memory")
-    waves = dict(kept.get("waves") or {})
+    kept = _kept(status)
+    waves = _mapping(kept.get("waves"), "status.memory.waves")
     for name, contents in _approvals(spec).items():
-        wave = waves.get(name) or {"contents": contents}
+        wave = _mapping(waves.get(name), f"status.memory.waves.{name}") or {"contents": contents}
         if wave.get("contents") == contents:
             waves[name] = {**wave, "approved": True}
     found: FleetMemory = _converted(
@@ -104,8 +109,7 @@ def cluster_memory(spec: Mapping[str, Any], status: Mapping[str, Any]) -> Cluste
     """The memory of a cluster from its object; a backup that brought back no status leaves what spec holds. Raises
     MemoryStoreError: unreadable memory is never an empty one.
     """
-    kept = dict(status.get("memory") or {"version": MEMORY_VERSION})
-    _known_version(kept, "status.memory")
+    kept = _kept(status)
     kept.pop("version")
     said = {member: spec[name] for member, name in _CLUSTER_SPEC.items() if spec.get(name) is not None}
     found: ClusterMemory = _converted(
@@ -149,11 +153,32 @@ def with_cluster_spec(
 
 def _converted(plain: JsonObject, into: Any, where: str) -> Any:
     try:
-        return msgspec.convert(plain, into)
+        found = msgspec.convert(plain, into)
     except msgspec.ValidationError as error:
         raise MemoryStoreError(
             f"{where} cannot be understood: {error}", hint="restore the object from a backup"
         ) from error
+    if strange := nonsense(found):
+        raise MemoryStoreError(
+            f"{where} cannot be understood: {strange}", hint="restore the object from a backup"
+        )
+    return found
+
+
+def _kept(status: Mapping[str, Any]) -> JsonObject:
+    """Raises MemoryStoreError."""
+    kept = _mapping(status.get("memory"), "status.memory") or {"version": MEMORY_VERSION}
+    _known_version(kept, "status.memory")
+    return kept
+
+
+def _mapping(found: object, where: str) -> JsonObject:
+    """A copy; empty where there is none. Raises MemoryStoreError."""
+    if found is not None and not isinstance(found, dict):
+        raise MemoryStoreError(
+            f"{where} cannot be understood: it is no mapping", hint="restore the object from a backup"
+        )
+    return dict(found or {})
 
 
 def _known_version(kept: Mapping[str, Any], where: str) -> None:
@@ -169,6 +194,13 @@ def _plain(value: FleetMemory | ClusterMemory) -> JsonObject:
     """As it comes back from an API server: a list where the memory has a tuple, so that what stands compares as equal."""
     plain: JsonObject = msgspec.json.decode(msgspec.json.encode(value, order="deterministic"))
     return plain
+
+
+def _shortened(said: JsonObject | None) -> JsonObject | None:
+    """With a reason that the object can hold."""
+    if said is None or len(said["reason"]) <= LONGEST_REASON:
+        return said
+    return {**said, "reason": f"{said['reason'][: LONGEST_REASON - 3]}..."}
 
 
 def _present(members: Mapping[str, Any]) -> JsonObject:

@@ -66,6 +66,31 @@ SPREAD: Final = frozenset(PREFIX + verb.value for verb in (Verb.RELEASE, Verb.RO
 """Requests whose effect, asked for on a Fleet, stands with its clusters: over only once all of those are kept."""
 
 
+ORDER: Final = (
+    Verb.APPROVE,
+    Verb.ACCEPT,
+    Verb.SYNC,
+    Verb.NOW,
+    Verb.OVERRIDE_WINDOW,
+    Verb.RESUME,
+    Verb.RELEASE,
+    Verb.RETRY,
+    Verb.SKIP,
+    Verb.EXCUSE,
+    Verb.UNSKIP,
+    Verb.UNEXCUSE,
+    Verb.ROLLBACK,
+    Verb.HOLD,
+    Verb.TAKEOVER,
+    Verb.SUSPEND,
+    Verb.ABORT,
+    Verb.FORGET,
+)
+"""In which order the requests of one object are carried out. Nothing tells which of two was asked for first; of those that undo each
+other the one that stops, or counts again, comes last, so that it stands.
+"""
+
+
 class On(StrEnum):
     """Which object carries a request."""
 
@@ -163,10 +188,10 @@ def _meant(annotation: str, on: On) -> str:
 
 
 def requests_on(body: JsonObject, on: On) -> tuple[Request | Misunderstood, ...]:
-    """Every request that an object carries, by verb. Annotations that are no verbs are somebody else's."""
-    verbs = {PREFIX + verb.value: verb for verb in Verb}
-    found = sorted((name, value) for name, value in annotations_of(body).items() if name in verbs)
-    return tuple(_read(verbs[name], name, value, on) for name, value in found)
+    """Every request that an object carries, in ORDER. Annotations that are no verbs are somebody else's."""
+    asked = annotations_of(body)
+    found = ((verb, PREFIX + verb.value) for verb in ORDER if PREFIX + verb.value in asked)
+    return tuple(_read(verb, name, asked[name], on) for verb, name in found)
 
 
 def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunderstood:

@@ -10,12 +10,13 @@ from typing import Any, Final
 from gitops_mc.core.custom.conditions import Reason, State, Summary, conditions, of_cluster, of_fleet, stamp
 from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.rollout.memory import NO_COMMIT
-from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing, WaveView
+from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.seen import as_shown
 
 _LONGEST_REASON: Final = 1_000
 _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
+MOST_WAVES: Final = 500
 
 BESIDE: Final = ("notifications", "webhook")
 """Members of a Fleet's status that come from elsewhere than the rollout."""
@@ -48,7 +49,7 @@ def fleet_status(
         "outlook": type(decision.outlook).__name__.lower(),
         "progress": f"{passed}/{len(here)}",
         "source": _source(pulled, told),
-        "waves": [_wave(w, decision.clusters, told) for w in decision.waves],
+        "waves": [_wave(w, decision.clusters, told) for w in _shown_waves(decision.waves)],
     }
 
 
@@ -63,6 +64,15 @@ def fleet_trouble(
         "outlook": "unknown",
         **({} if pulled is None else {"source": {**_sourced(body), **_source(pulled, told)}}),
     }
+
+
+def _shown_waves(waves: Sequence[WaveView]) -> Sequence[WaveView]:
+    """As many as the object holds (deploy/crds), those first that are not done: without `waves` each cluster is one."""
+    if len(waves) <= MOST_WAVES:
+        return waves
+    done = [w for w in waves if w.state is WaveState.DONE]
+    left_out = {w.wave for w in [*(w for w in waves if w.state is not WaveState.DONE), *done][MOST_WAVES:]}
+    return [w for w in waves if w.wave not in left_out]
 
 
 def _sourced(body: JsonObject) -> JsonObject:

@@ -127,6 +127,11 @@ def _duration(
     return fields[key].duration(default, least=least) if key in fields else default
 
 
+MOST_WAVES: Final = 500
+LONGEST_NAME: Final = 253
+"""Characters of a wave's name. A Fleet holds no more waves, and no longer names (deploy/crds)."""
+
+
 def _waves(section: Field) -> tuple[Wave, ...]:
     found: list[Wave] = []
     seen: dict[str, Field] = {}
@@ -142,6 +147,10 @@ def _waves(section: Field) -> tuple[Wave, ...]:
         if wave is not None:
             found.append(wave)
             rest = item if wave.clusters == ClusterSelector() else rest
+    if len(found) > MOST_WAVES:
+        section.note(
+            f"there are {len(found)} waves, at most {MOST_WAVES} are", "let a wave have more clusters"
+        )
     if section.value == []:
         section.note("there are no waves, so every cluster is in none", "write a wave, or leave `waves` out")
     return tuple(found)
@@ -160,6 +169,8 @@ def _wave(item: Field, seen: dict[str, Field]) -> Wave | None:
     )
     if name is None or clusters is None:
         return None
+    if len(name) > LONGEST_NAME:
+        fields["name"].note(f"the name has {len(name)} characters, at most {LONGEST_NAME} are", "shorten it")
     fields["name"].unique("wave", seen, name)
     seen[name] = fields["name"]
     return Wave(name, clusters, soak, concurrent, approval)

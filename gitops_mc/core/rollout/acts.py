@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from gitops_mc.core.model import Content
 from gitops_mc.core.plan import DRIFT, drift_id, title_of
@@ -51,6 +52,12 @@ __all__ = [
     "unexcuse",
     "unskip",
 ]
+
+
+MOST_EXCUSED: Final = 200
+"""Nodes of one cluster; an object holds no more (deploy/crds)."""
+MOST_ACCEPTED: Final = 500
+"""Of one cluster; the oldest give way, and are asked about again where they still stand."""
 
 
 # ---------------------------------------------------------------------------------------------------------- skip
@@ -101,6 +108,11 @@ def excuse(memory: FleetMemory, cluster: str, node: str, until: datetime, by: By
         return Unchanged(f"node {node} of {cluster} is excused like this already, until {_at(until)}")
     kept = tuple(e for e in m.excused if e.node != node and e.until > by.at)
     moved = any(e.node == node and e.until > by.at for e in m.excused)
+    if len(kept) >= MOST_EXCUSED:
+        return Unchanged(
+            f"{MOST_EXCUSED} nodes of {cluster} are excused already",
+            "count some of them again, or let them run out",
+        )
     told = (
         f"node {node} of {cluster} is now excused until {_at(until)}"
         if moved
@@ -150,7 +162,7 @@ def accept(memory: FleetMemory, gate: str, cluster: str | None, by: By) -> ActRe
     if len(where) > 1:
         return Unchanged(f"{gate} is shown by {', '.join(where)}", "say for which one: --cluster CLUSTER")
     m = memory.cluster(where[0])
-    after = memory.with_cluster(where[0], replace(m, accepted=(*m.accepted, gate)))
+    after = memory.with_cluster(where[0], replace(m, accepted=(*m.accepted, gate)[-MOST_ACCEPTED:]))
     told = (
         f"Git's side wins for {gate.removeprefix(DRIFT)} of {where[0]}: the next apply writes it over what was changed by hand"
         if drifted

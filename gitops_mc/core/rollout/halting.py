@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from gitops_mc.core.model import Failed, count
 from gitops_mc.core.rollout import rollback
@@ -15,6 +16,9 @@ from gitops_mc.core.rollout.moves import AWAY, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.repairs import pool_subject
 from gitops_mc.core.rollout.transitions import failed
 from gitops_mc.core.rollout.waves import Budget
+
+_TOLD: Final = 5
+"""Of how many clusters a halt gives the reasons."""
 
 
 def early_failures(
@@ -84,10 +88,17 @@ def with_halt(memory: FleetMemory, found: Mapping[str, Assessment], budget: Budg
     stuck = {n: told for n in held if (told := no_way_back(on, n, found[n].memory))}
     if not held or not (budget.too_many_failures or stuck):
         return memory
-    reasons = "; ".join(f"{n}: {failures[0].reason}" for n, failures in held.items())
-    told = f"{count(budget.failed, 'cluster')} failed, {budget.failures_allowed} tolerated: {reasons}"
-    told += "".join(f"; {n}: {why}" for n, why in stuck.items())
+    told = f"{count(budget.failed, 'cluster')} failed, {budget.failures_allowed} tolerated: "
+    told += _some([f"{n}: {failures[0].reason}" for n, failures in held.items()])
+    if stuck:
+        told += f"; {_some([f'{n}: {why}' for n, why in stuck.items()])}"
     return replace(memory, halt=Halt(told, on.now, tuple(held)))
+
+
+def _some(reasons: Sequence[str]) -> str:
+    """The first few of them; each cluster tells its own."""
+    more = f"; and {len(reasons) - _TOLD} more" if len(reasons) > _TOLD else ""
+    return f"{'; '.join(reasons[:_TOLD])}{more}"
 
 
 def no_way_back(on: Pass, name: str, memory: ClusterMemory) -> str:

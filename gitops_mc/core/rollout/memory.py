@@ -7,7 +7,7 @@ memory means first contact, which asks a human before it changes anything; it ne
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -16,6 +16,7 @@ import msgspec
 from gitops_mc.core.diff import Written
 from gitops_mc.core.errors import MemoryStoreError
 from gitops_mc.core.gates import ModuleClocks, PoolClocks
+from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
@@ -345,10 +346,32 @@ def from_json(state: JsonObject) -> FleetMemory:
             f"the remembered state has version {version!r}, this gitops-mc reads version {MEMORY_VERSION}",
             hint="use the gitops-mc that wrote it, or move the file away: then every cluster is met as for the first time",
         )
+    hint = "restore it from a copy, or move the file away: then every cluster is met as for the first time"
     try:
-        return msgspec.convert(state, FleetMemory)
+        found = msgspec.convert(state, FleetMemory)
     except msgspec.ValidationError as error:
-        raise MemoryStoreError(
-            f"the remembered state cannot be understood: {error}",
-            hint="restore it from a copy, or move the file away: then every cluster is met as for the first time",
-        ) from error
+        raise MemoryStoreError(f"the remembered state cannot be understood: {error}", hint=hint) from error
+    if strange := nonsense(found):
+        raise MemoryStoreError(f"the remembered state cannot be understood: {strange}", hint=hint)
+    return found
+
+
+_ORDERS = (None, *(order.value for order in MergeOrder))
+
+
+def nonsense(value: object, place: str = "") -> str:
+    """What in a memory has the right shape and means nothing: a time without a zone can be compared with no other. Empty: nothing."""
+    match value:
+        case datetime():
+            return "" if value.tzinfo is not None else f"{place} is a time without a zone"
+        case ClusterMemory(merge_order=order) if order not in _ORDERS:
+            return f"{f'{place}.merge_order'.lstrip('.')} is {order!r}, and no order"
+        case Mapping():
+            parts = [(f"{place}.{key}", part) for key, part in value.items()]
+        case tuple():
+            parts = [(f"{place}[{number}]", part) for number, part in enumerate(value)]
+        case _ if is_dataclass(value):
+            parts = [(f"{place}.{each.name}", getattr(value, each.name)) for each in fields(value)]
+        case _:
+            return ""
+    return next((found for name, part in parts if (found := nonsense(part, name.lstrip(".")))), "")
