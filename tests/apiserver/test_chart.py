@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -18,10 +19,12 @@ import yaml
 from gitops_mc.core.model import JsonObject
 from tests.apiserver.clusters import RealClusters, install
 from tests.apiserver.installed import Administrator, administrator
+from tests.apiserver.page import section
 from tests.deploy.chart import CHART, OVERLAYS, PAIRS, Pair, kustomized, template
 from tests.deploy.controller import NAMESPACE
 from tests.deploy.programs import GET_HELM, find_helm
 from tests.deploy.rendering import DEPLOY
+from tests.docs.readme import console_blocks, first_difference
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.skipif(find_helm() is None, reason=GET_HELM)]
 CLUSTER = "installed-by-helm"
@@ -150,6 +153,19 @@ def test_a_release_installed_upgraded_and_taken_away_leaves_the_fleets(
     assert not admin.said("-n", NAMESPACE, "get", "deployment,role,servicemonitor", "-o", "name").strip()
     helm.said("install", "gitops-mc", str(CHART), values={})  # it knows what it has left as its own
     assert admin.said("-n", NAMESPACE, "get", "fleet", "-o", "name").split() == ["fleet.gitops-mc.io/prod"]
+
+
+def test_the_page_shows_what_is_typed_and_what_helm_says(
+    admin: Administrator, helm: Helm, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(DEPLOY.parent)
+    [[namespace, release]] = console_blocks(section("helm"))
+    program, *words = shlex.split(namespace.line)
+    told = admin.said(*words)  # it stands already, and a server without its controllers ends none
+    assert (program, namespace.shown) == ("kubectl", (f"{told.split()[0]} created",))
+    program, *words = shlex.split(release.line)
+    assert (program, words[-4:-2]) == ("helm", ["-n", NAMESPACE])
+    assert not first_difference(release.shown, helm.said(*words))
 
 
 def test_an_upgrade_brings_new_definitions(admin: Administrator, helm: Helm, tmp_path: Path) -> None:

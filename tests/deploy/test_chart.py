@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.deploy.chart import (
     CHART,
     KEPT,
     OBJECTS,
+    OVERLAYS,
     PAIRS,
     Pair,
     copies,
@@ -27,7 +29,7 @@ from tests.deploy.chart import (
     templated,
 )
 from tests.deploy.programs import GET_HELM, find_helm
-from tests.deploy.rendering import only
+from tests.deploy.rendering import DEPLOY, only
 
 NS = "gitops-mc"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -54,6 +56,14 @@ def test_every_value_is_in_the_schema_and_every_name_of_the_schema_is_a_value() 
 def test_the_schema_lets_no_unknown_name_in_where_the_chart_knows_the_names() -> None:
     loose = [path for path, said in _objects(SCHEMA, "") if said.get("additionalProperties") is not False]
     assert loose == []
+
+
+def test_the_page_names_every_overlay_and_its_switch() -> None:
+    page = (DEPLOY.parent / "docs" / "install.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- overlays -->")[2].partition("<!-- /overlays -->")[0]
+    rows = re.findall(r"^\| `deploy/overlays/([\w-]+)` \| `(\w+)\.enabled` \|", table, flags=re.MULTILINE)
+    told = {folder: Pair((folder,), {switch: {"enabled": True}}) for folder, switch in rows}
+    assert told == {name: PAIRS[name] for name in OVERLAYS}
 
 
 def test_no_switch_is_on_that_needs_what_a_cluster_may_not_have() -> None:
