@@ -1,8 +1,9 @@
 """What memory and processor `gitops-mc controller` takes: deploy/base/deployment.yaml asks for as much.
 
 The controller is a process of its own, as its container runs it; the embedded fleet is this one, on real time, with nodes of which
-none reboots. Memory is that of the process and of the git that it calls; processor time, too. Both are read from /proc twice a
-second.
+none reboots. Memory is that of the process and of the git that it calls, what they share counted once; processor time, too. Both are
+read from /proc twice a second. Where the process ends because it lost its lease (the fleet shares this machine's processors with
+it), it is started again, as the kubelet would, and that is counted.
 
 .venv/bin/python bench/resources.py [CLUSTERS ...]
 """
@@ -51,6 +52,7 @@ _HEAD = (
     "busiest 10 s",
     "MiB at its end",
     "MiB at most",
+    "starts so far",
 )
 
 
@@ -58,18 +60,27 @@ _HEAD = (
 class Watched:
     """A process, and what it has taken so far."""
 
-    pid: int
+    command: list[str]
+    log: Path
+    process: subprocess.Popen[bytes] = field(init=False)
     seconds: list[tuple[float, float]] = field(default_factory=list)
     mib: list[float] = field(default_factory=list)
+    ended: float = 0.0
+    """Processor time of those that have ended."""
+    starts: int = 0
+
+    def start(self) -> None:
+        self.starts += 1
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(self.command, stderr=log)
 
     def look(self) -> None:
-        self.seconds.append((time.monotonic(), self._cpu()))
-        self.mib.append(sum(map(_rss, (self.pid, *_children(self.pid)))))
-
-    def _cpu(self) -> float:
-        """Its own, and that of its children that have ended."""
-        stat = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, stat[11:15])) / _TICKS
+        if self.process.poll() is not None:
+            self.ended = self.seconds[-1][1]
+            self.start()
+        pid = self.process.pid
+        self.seconds.append((time.monotonic(), self.ended + _cpu(pid)))
+        self.mib.append(sum(map(_pss, (pid, *_children(pid)))))
 
     def row(self, since: float) -> tuple[str, ...]:
         kept = [(at, cpu) for at, cpu in self.seconds if at >= since]
@@ -88,14 +99,23 @@ class Watched:
             f"{max(spans, default=0.0):.2f}",
             f"{mib[-1]:.0f}",
             f"{max(mib):.0f}",
+            f"{self.starts}",
         )
 
 
-def _rss(pid: int) -> float:
+def _cpu(pid: int) -> float:
+    """Its own, and that of its children that have ended."""
+    stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return sum(map(int, stat[11:15])) / _TICKS
+
+
+def _pss(pid: int) -> float:
+    """Resident MiB, what is shared with others divided by their number."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    except (OSError, IndexError):  # it has ended
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    except OSError:  # it has ended
         return 0.0
+    return next((int(line.split()[1]) / 1024 for line in lines if line.startswith("Pss:")), 0.0)
 
 
 def _children(pid: int) -> Iterator[int]:
@@ -147,11 +167,13 @@ def running(bench: Bench, folder: Path) -> Iterator[Watched]:
         "--allow-unprotected-git",
     ]
     (folder / "cache").mkdir()
-    with (folder / "log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
-        try:
-            yield Watched(process.pid)
-        finally:
-            process.terminate()
+    watched = Watched(command, folder / "log")
+    watched.start()
+    try:
+        yield watched
+    finally:
+        watched.process.terminate()
+        watched.process.wait(30)
 
 
 def until(watched: Watched, so: Callable[[], bool]) -> None:
