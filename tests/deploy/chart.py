@@ -80,6 +80,7 @@ def helm(*words: str, values: JsonObject | None = None) -> subprocess.CompletedP
         env={"HOME": "/nonexistent", "PATH": ""},
         capture_output=True,
         text=True,
+        timeout=60,
         check=False,
     )
 

@@ -239,6 +239,8 @@ def _promtool(folder: Path, *words: str) -> str:
     """What it prints. It has to end well."""
     program = find_promtool()
     assert program is not None
-    done = subprocess.run([str(program), *words], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [str(program), *words], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
