@@ -140,7 +140,6 @@ def _kept_by(expression: str) -> frozenset[str]:
     return frozenset(first[1].split(", ")) if first else TARGET
 
 
-@pytest.mark.skipif(not RUNBOOKS.is_dir(), reason="docs/runbooks is not there")
 def test_every_alert_has_its_runbook_and_every_runbook_its_alert() -> None:
     wanted = {Path(rule["annotations"]["runbook_url"]).name for rule in ALERTS.values()}
     assert {f.name for f in RUNBOOKS.glob("gitops-mc-*.md")} == wanted

@@ -68,7 +68,7 @@ def _alerts() -> str:
     rules = ROOT / "deploy" / "overlays" / "monitoring" / "rules.yaml"
     rows = [
         (
-            f"`{rule['alert']}`",
+            f"[{rule['alert']}]({rule['annotations']['runbook_url'].removeprefix('docs/')})",
             rule["labels"]["severity"],
             rule.get("for", "at once"),
             _without_values(rule["annotations"]["summary"]),

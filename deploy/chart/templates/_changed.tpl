@@ -44,6 +44,8 @@ object in place; none makes an object. What no value names stays as deploy/ has 
 {{- $_ := set $container "args" (append $container.args (printf "--log-level=%s" $values.logLevel)) -}}
 {{- end -}}
 {{- $_ := set $container "env" (concat $container.env $values.env) -}}
+{{- $_ := set $pod "volumes" (concat $pod.volumes $values.volumes) -}}
+{{- $_ := set $container "volumeMounts" (concat $container.volumeMounts $values.volumeMounts) -}}
 {{- with $values.resources -}}{{- $_ := set $container "resources" . -}}{{- end -}}
 {{- range $pod.volumes -}}
 {{- if eq .name "cache" -}}{{- $_ := set .emptyDir "sizeLimit" $values.cacheSize -}}{{- end -}}
