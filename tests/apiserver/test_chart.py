@@ -188,6 +188,28 @@ def test_an_upgrade_brings_new_definitions(admin: Administrator, helm: Helm, tmp
     assert "suspend" in now["properties"]["spec"]["properties"]
 
 
+def test_a_way_back_leaves_the_newer_definitions_and_the_next_upgrade_has_them_again(
+    admin: Administrator, helm: Helm
+) -> None:
+    def of_the_release() -> set[str]:
+        manifest = yaml.safe_load_all(helm.said("get", "manifest", "gitops-mc"))
+        return {b["metadata"]["name"] for b in manifest if b["kind"] == "CustomResourceDefinition"}
+
+    definitions = {"fleets.gitops-mc.io", "clusterrollouts.gitops-mc.io"}
+    helm.said("install", "gitops-mc", str(CHART), values={})
+    admin.said("wait", "--for=condition=Established", "--timeout=30s", "-f", str(DEPLOY / "crds"))
+    admin.apply(FLEET)
+    assert of_the_release() == definitions
+    helm.said("upgrade", "gitops-mc", str(CHART), values={"crds": {"install": False}})
+    assert of_the_release() == set()
+    standing = admin.said("get", "crd", *sorted(definitions), "-o", "name").split()
+    assert len(standing) == len(definitions)
+    assert admin.said("-n", NAMESPACE, "get", "fleet", "-o", "name").split() == ["fleet.gitops-mc.io/prod"]
+    given = {"replicas": 2}  # without any, helm takes those of before
+    helm.said("upgrade", "gitops-mc", str(CHART), values=given)
+    assert of_the_release() == definitions
+
+
 def test_what_kubectl_has_installed_helm_takes_over_when_it_is_told_to(
     admin: Administrator, helm: Helm
 ) -> None:
