@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo demo-controller test test-slow crashes test-apiserver simulate mutants check docs reference format lock clean bench
+.PHONY: setup demo demo-controller test test-slow crashes test-apiserver test-deploy chart simulate mutants check docs reference format lock clean bench
 
 setup: $(STAMP)
 
@@ -32,6 +32,15 @@ test-slow: setup
 # Without Go this says that nothing ran, and is no failure; STRICT=1 makes it one.
 test-apiserver: setup
 	@if $(BIN)/python -m tests.apiserver; then $(BIN)/pytest -n0 -m apiserver; else test -z "$(STRICT)"; fi
+
+# What needs helm and promtool; without Go it says what did not run, and is no failure; STRICT=1 makes it one.
+test-deploy: setup
+	@$(BIN)/python -m tests.deploy || test -z "$(STRICT)"
+	$(BIN)/pytest -n0 -m "not apiserver" tests/deploy
+
+# The chart holds copies of what lies in deploy/.
+chart: setup
+	$(BIN)/python -m tests.deploy.chart
 
 # Seeds in bulk, the first ones after those of `make test`; MINUTES bounds it.
 SEEDS ?= 1000

@@ -12,16 +12,18 @@ import yaml
 
 from gitops_mc.app.api_paths import RESOURCES
 from gitops_mc.app.ports import APPLY_PATCH, Request
+from gitops_mc.bootstrap.controller import STOPS_WITHIN
 from gitops_mc.cli.controller import command
 from gitops_mc.core.custom.fleet_spec import fleet_spec
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from gitops_mc.sandbox.virtual import VirtualClock
+from tests.deploy.chart import OVERLAYS
 from tests.deploy.controller import NAMESPACE
 from tests.deploy.rendering import DEPLOY, only, rendered
 from tests.sandbox.kubectl import GET_KUBECTL, find_kubectl
 
-FOLDERS = ("crds", "rights", "base", "workload", "example")
+FOLDERS = ("crds", "rights", "base", "workload", "example", *(f"overlays/{name}" for name in OVERLAYS))
 BASE = rendered(DEPLOY / "base")
 DEPLOYMENT = only(BASE, "Deployment", "gitops-mc", NAMESPACE)["spec"]
 POD = DEPLOYMENT["template"]["spec"]
@@ -42,13 +44,42 @@ def test_it_is_what_kustomize_makes_of_it(folder: str) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_file_of_a_folder_is_named_in_its_kustomization(folder: str) -> None:
     said = next(f for f in (DEPLOY / folder).iterdir() if f.name.lower().startswith("kustomization"))
-    named = {name for name in yaml.safe_load(said.read_text())["resources"] if "/" not in name}
-    files = {f.name for f in (DEPLOY / folder).glob("*.yaml")} - {said.name}
+    body = yaml.safe_load(said.read_text())
+    generated = {f.partition("=")[2] for made in body.get("configMapGenerator", ()) for f in made["files"]}
+    named = {name for name in body.get("resources", ()) if "/" not in name} | generated
+    files = {f.name for f in (DEPLOY / folder).iterdir()} - {said.name}
     assert files - named == ({"git-ssh.yaml"} if folder == "example" else set())
 
 
+def test_every_overlay_is_one_that_the_chart_has_a_switch_for() -> None:
+    assert {f.name for f in (DEPLOY / "overlays").iterdir()} == set(OVERLAYS)
+
+
 def test_no_two_objects_have_one_name() -> None:
-    assert len(_by_name(BASE)) == len(BASE)
+    bodies = (*BASE, *(body for name in OVERLAYS for body in rendered(DEPLOY / "overlays" / name)))
+    assert len(_by_name(bodies)) == len(bodies)
+
+
+def test_everything_of_the_overlays_is_about_the_pods_of_the_base() -> None:
+    labels = DEPLOYMENT["selector"]["matchLabels"]
+    for name in OVERLAYS:
+        for body in rendered(DEPLOY / "overlays" / name):
+            spec = body.get("spec", {})
+            assert body["metadata"]["namespace"] == NAMESPACE
+            assert labels.items() <= body["metadata"]["labels"].items()
+            if body["kind"] in ("NetworkPolicy", "PodDisruptionBudget"):
+                assert (spec.get("selector") or spec.get("podSelector"))["matchLabels"] == labels
+            if body["kind"] == "ServiceMonitor":
+                [service] = [b for b in BASE if b["kind"] == "Service" and _selects(spec["selector"], b)]
+                [endpoint] = spec["endpoints"]
+                assert endpoint["port"] in {p["name"] for p in service["spec"]["ports"]}
+            if body["kind"] == "NetworkPolicy":
+                opened = {p["port"] for rule in spec["ingress"] for p in rule["ports"]}
+                assert opened == {p["name"] for p in CONTROLLER["ports"]}
+
+
+def _selects(selector: JsonObject, body: JsonObject) -> bool:
+    return bool(selector["matchLabels"].items() <= body["metadata"]["labels"].items())
 
 
 # ------------------------------------------------------------------------------------------------------------ the pods
@@ -71,7 +102,9 @@ def test_two_replicas_keep_apart_and_are_exchanged_one_after_the_other() -> None
     assert DEPLOYMENT["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
     [term] = POD["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
     assert term["podAffinityTerm"]["topologyKey"] == "kubernetes.io/hostname"
-    assert term["podAffinityTerm"]["labelSelector"] == DEPLOYMENT["selector"]
+    [spread] = POD["topologySpreadConstraints"]
+    assert spread["whenUnsatisfiable"] == "ScheduleAnyway"
+    assert term["podAffinityTerm"]["labelSelector"] == spread["labelSelector"] == DEPLOYMENT["selector"]
     assert (
         DEPLOYMENT["selector"]["matchLabels"].items() <= DEPLOYMENT["template"]["metadata"]["labels"].items()
     )
@@ -100,7 +133,7 @@ def test_what_is_written_to_has_a_volume_with_a_limit_and_credentials_never_reac
 
 
 def test_a_graceful_end_has_its_ten_seconds() -> None:
-    assert POD["terminationGracePeriodSeconds"] > 10
+    assert POD["terminationGracePeriodSeconds"] > STOPS_WITHIN + 10, "the kubelet counts what it needs itself"
 
 
 def test_probes_ask_what_is_served_and_services_lead_to_ports_that_are_there() -> None:

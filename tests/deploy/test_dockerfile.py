@@ -1,4 +1,8 @@
-"""The Dockerfile, read: there is no container engine where the tests run. What its pip steps do was tried by hand."""
+"""The Dockerfile, read: there is no container engine where the tests run. What its pip steps do was tried by hand.
+
+hadolint, the usual linter, is a Haskell program that neither PyPI nor Go's module proxy has. What of its rules would matter here
+stands below, and what it does not ask.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from importlib import metadata
 
 import pytest
 
+from gitops_mc import __version__
 from tests.deploy.rendering import DEPLOY, only, rendered
 
 ROOT = DEPLOY.parent
@@ -83,11 +88,51 @@ def test_pip_installs_by_hash_or_from_what_is_there(step: str) -> None:
     assert "--require-hashes" in step or ("--no-deps" in step and "--no-index" in step)
 
 
+def test_every_step_says_what_it_needs_of_its_own_layer_and_stops_where_something_fails() -> None:
+    for step in said("RUN"):
+        assert not re.search(r"(?<!\|)\|(?!\|)|;(?! *\\)|\bsudo\b|\bcd\b", step), step
+        assert not re.search(r"apt-get (dist-)?upgrade|\bapt (install|update)|chmod [0-7]*7", step), step
+        if "apt-get install" in step:
+            update, install, clean = (
+                step.find(word) for word in ("apt-get update", "apt-get install", "rm -rf /var/lib/apt/lists")
+            )
+            assert 0 <= update < install < clean
+            packages = step[install:].split(" && ")[0].split()[2:]
+            named = [word for word in packages if not word.startswith("--")]
+            assert named == sorted(named)
+            assert "--yes" in packages
+
+
+def test_stages_and_folders_are_named_and_commands_are_lists() -> None:
+    stages = {rest.split()[2] for rest in said("FROM") if " AS " in rest}
+    taken_from = {found for rest in said("COPY") for found in re.findall(r"--from=(\S+)", rest)}
+    assert taken_from == stages
+    assert not {rest.split()[0] for rest in said("COPY")} & {".", "./"}, "what is copied is named"
+    assert all(folder.startswith("/") for folder in said("WORKDIR"))
+    assert all(isinstance(json.loads(rest), list) for word in ("ENTRYPOINT", "CMD") for rest in said(word))
+
+
+def test_the_image_that_runs_has_no_pip_and_no_program_that_makes_its_user_root() -> None:
+    words = [i.word for i in LAST_STAGE]
+    [step] = said("RUN", LAST_STAGE)
+    assert re.search(r"python -m pip uninstall --yes \S* ?pip setuptools wheel", step)
+    assert "rm -rf /usr/local/lib/python3.*/ensurepip" in step
+    assert "find / -xdev -type f -perm /6000 -exec chmod ug-s {} +" in step
+    assert words.count("USER") == 1
+    assert "RUN" not in words[words.index("USER") :]
+
+
+def test_it_says_which_version_it_is_and_asks_for_no_other_image() -> None:
+    [labels] = said("LABEL")
+    assert f'org.opencontainers.image.version="{__version__}"' in labels
+    assert not re.search(r"(?m)^# *syntax=", TEXT)
+
+
 def test_git_ssh_and_gpg_are_there_and_no_list_of_packages_stays() -> None:
     [step] = [rest for rest in said("RUN", LAST_STAGE) if "apt-get" in rest]
     assert "--no-install-recommends" in step
     assert "rm -rf /var/lib/apt/lists/*" in step
-    assert {"git", "openssh-client", "gnupg", "ca-certificates"} <= set(step.split())
+    assert {"git", "openssh-client", "gpg", "ca-certificates"} <= set(step.split())
 
 
 def test_nothing_is_fetched_but_by_apt_and_pip_and_nothing_secret_is_baked_in() -> None:

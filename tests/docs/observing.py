@@ -8,6 +8,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
+import yaml
+
 from gitops_mc.adapters.telemetry_rows import ROWS as METRICS
 from gitops_mc.app.log_events import HAPPENING_FIELDS, Fact, event_name
 from gitops_mc.core.render.happening import Reason
@@ -29,7 +31,12 @@ _WHEN = {
 def tables() -> Mapping[Path, Mapping[str, str]]:
     """By page and by the name of its place."""
     return {
-        OBSERVING: {"metrics": _metrics(), "happenings": _happenings(), "log": _log()},
+        OBSERVING: {
+            "metrics": _metrics(),
+            "alerts": _alerts(),
+            "happenings": _happenings(),
+            "log": _log(),
+        },
         WEBHOOK: {"headers": _headers(), "answers": _answers()},
     }
 
@@ -55,6 +62,26 @@ def _metrics() -> str:
         for row in sorted(METRICS, key=lambda row: row.full)
     ]
     return _table(("metric", "kind", "labels", "meaning"), rows)
+
+
+def _alerts() -> str:
+    rules = ROOT / "deploy" / "overlays" / "monitoring" / "rules.yaml"
+    rows = [
+        (
+            f"[{rule['alert']}]({rule['annotations']['runbook_url'].removeprefix('docs/')})",
+            rule["labels"]["severity"],
+            rule.get("for", "at once"),
+            _without_values(rule["annotations"]["summary"]),
+        )
+        for group in yaml.safe_load(rules.read_text(encoding="utf-8"))["spec"]["groups"]
+        for rule in group["rules"]
+    ]
+    return _table(("alert", "severity", "after", "says"), rows)
+
+
+def _without_values(summary: str) -> str:
+    named = re.sub(r"\{\{ \$labels\.(\w+) \}\}", lambda match: match[1].upper(), summary)
+    return re.sub(r"\{\{ \$value [^}]*\}\}", "N", named)
 
 
 def _happenings() -> str:

@@ -32,7 +32,7 @@ def test_every_option_that_a_page_names_is_one(page: Path) -> None:
         inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
     ours = re.sub(
-        r"^\$ (?:kubectl|gpg) .*$|\bkubectl [^`]*`|^kubectl .*$",
+        r"^\$ (?:kubectl|gpg|helm) .*$|\bkubectl [^`]*`|^kubectl .*$",
         "",
         page.read_text(encoding="utf-8"),
         flags=re.MULTILINE,
