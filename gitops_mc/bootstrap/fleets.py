@@ -12,10 +12,12 @@ from gitops_mc.adapters.post import ApprisePost
 from gitops_mc.adapters.system import SystemClock
 from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.notifying import Post
+from gitops_mc.app.observe import ClusterReader, Interest
 from gitops_mc.app.use_cases.fleet_objects import FleetPlace
 from gitops_mc.bootstrap import Access, clock_of, transport_of
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import Ref
+from gitops_mc.core.live import LiveCluster
 
 _QUICK = Patience(timeout=10.0, attempts=3, total=30.0)
 
@@ -32,6 +34,19 @@ def fleet_place(access: Access, namespace: str, name: str) -> Iterator[FleetPlac
     api = ClusterApi(transport, clock, jitter=jitter, patience=_QUICK)
     try:
         yield FleetPlace(api, clock, namespace, name)
+    finally:
+        transport.close()
+
+
+def one_look(access: Access, cluster: str) -> LiveCluster:
+    """A cluster as it is now; one that does not answer is dark. Raises UsageError for what cannot be right."""
+    transport = transport_of(access, (cluster,))
+    clock = SystemClock()
+    jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
+    try:
+        return ClusterReader(
+            ClusterApi(transport, clock, jitter=jitter, patience=_QUICK), cluster, clock
+        ).read(None, Interest())
     finally:
         transport.close()
 

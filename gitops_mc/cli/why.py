@@ -47,7 +47,7 @@ def command(
     """Say why a cluster, or one of its pools, stands where it stands: from file and commit over content, wave, halt,
     budgets, step and gates down to the node that holds it up; and what to type. Nothing is written.
 
-    With --fleet: from what the controller shows and remembers in its objects on global.
+    With --fleet: from what the controller shows and remembers in its objects on global, and one look at the pools.
     """
     if fleet is not None:
         return show_why(terminal, fleet, subject, output)

@@ -64,6 +64,9 @@ def _saves_count_for_their_fleet(port: int) -> None:
 def _approve(place: Site) -> None:
     waits = place.run("why", "edge-2", "--fleet", "prod")
     assert waits.out.endswith("what to do:\n    gitops-mc approve rest --fleet prod\n")
+    assert "  pool      worker is settled: pool worker of edge-2: 2 machines on rendered-worker-" in waits.out
+    one = place.run("why", "edge-2/master", "--fleet", "prod").out
+    assert ("pool      master is settled" in one, "worker is settled" in one) == (True, False)
     refused = place.run("release", "edge-2", "--fleet", "prod")
     assert (refused.code, refused.out.startswith("refused: release edge-2: nothing of cluster edge-2")) == (
         6,
@@ -140,7 +143,8 @@ def _take_over(place: Site) -> None:
         (("retry", "edge-1", "--now"), "--now belongs to --fleet"),
         (("release", "edge-1", "--state", "x.json", "--fleet", "prod"), "--state does not go with --fleet"),
         (("status", "--revision", "x", "--fleet", "prod"), "--revision does not go with --fleet"),
-        (("why", "edge-1/worker", "--fleet", "prod"), "tell of clusters, not of single pools"),
+        (("why", "edge-9/worker", "--fleet", "prod"), "has no cluster edge-9"),
+        (("why", "edge-1/nonsense", "--fleet", "prod"), "cluster edge-1 has no pool nonsense"),
         (
             ("hold", "edge-1", "--reason", "x", "--fleet", "lab"),
             "there is no Fleet lab in namespace gitops-mc",

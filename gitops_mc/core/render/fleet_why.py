@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from gitops_mc.core.render.fleet_status import orders, source_line, unseen
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing, WaveState
 from gitops_mc.core.why.cluster import commands_of
+from gitops_mc.core.why.link import Link
 
 _OPEN: Final = (WaveState.OPEN.value, WaveState.SOAKING.value, WaveState.DONE.value)
 _GOOD: Final = (Standing.PASSED.value, Standing.READY.value, Standing.IN_FLIGHT.value)
@@ -37,6 +38,17 @@ def fleet_why(told: JsonObject, name: str, now: datetime, commands: FleetCommand
         FleetLink(n.subject, commands.said(n.told), n.blocks, tuple(map(commands.said, n.commands)))
         for n in links
     )
+
+
+def with_pools(
+    links: tuple[FleetLink, ...], found: Iterable[Link], commands: FleetCommands
+) -> tuple[FleetLink, ...]:
+    """The chain with what one look at the cluster itself has shown of its pools and nodes, at its end."""
+    more = (
+        FleetLink(n.subject.value, commands.said(n.told), n.blocks, tuple(map(commands.said, n.commands)))
+        for n in found
+    )
+    return (*links, *more)
 
 
 def _of_fleet(told: JsonObject, name: str, now: datetime, commands: FleetCommands) -> Iterator[FleetLink]:

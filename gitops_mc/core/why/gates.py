@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import assert_never
 
-from gitops_mc.core.gates import Paused, PoolReading, Unsettled, nodes_in_pools, paused_by, read_pool
+from gitops_mc.core.gates import (
+    Paused,
+    PoolNotKnown,
+    PoolReading,
+    Settled,
+    Unsettled,
+    nodes_in_pools,
+    paused_by,
+    read_pool,
+)
+from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import JsonObject, Open, Unknown, metadata
+from gitops_mc.core.policy import PoolGatePolicy
 from gitops_mc.core.rollout.abort_marks import AbortMark, abort_mark_of
 from gitops_mc.core.rollout.acts import findings
 from gitops_mc.core.rollout.brackets import mark_of
 from gitops_mc.core.rollout.gating import order_of, our_configs
+from gitops_mc.core.rollout.memory import ClusterMemory
 from gitops_mc.core.rollout.moves import GateView
 from gitops_mc.core.why.link import Link, Question, Subject
 
@@ -59,6 +72,37 @@ def _reading(q: Question, pool: str) -> PoolReading:
         excused=frozenset(e.node for e in m.excused),
         ours=our_configs(m),
     )
+
+
+def pools_now(live: LiveCluster, memory: ClusterMemory, pool: str = "") -> Iterator[Link]:
+    """How the pools of a cluster stand at this moment, or the one that is named, with what somebody knows who has no repository:
+    `operatorFiles` of fleet.yaml are not known, and may explain a mismatch.
+    """
+    if isinstance(live.pools, Unknown):
+        yield Link(Subject.POOL, f"the pools were not read: {live.pools.reason}")
+        return
+    excused = frozenset(e.node for e in memory.excused)
+    for name in (pool,) if pool else tuple(live.pools.value):
+        reading = read_pool(
+            live,
+            name,
+            order=order_of(memory),
+            policy=PoolGatePolicy(),
+            excused=excused,
+            ours=our_configs(memory),
+        )
+        shown = (f"kubectl describe machineconfigpool {name}",)
+        match reading:
+            case Settled():
+                yield Link(Subject.POOL, f"{name} is settled: {reading.reason}")
+            case Unsettled():
+                yield Link(Subject.POOL, f"{name}: {reading.reason}", blocks=True, commands=shown)
+            case PoolNotKnown():
+                yield Link(Subject.POOL, f"{name}: {reading.reason}", commands=shown)
+            case _:
+                assert_never(reading)
+        yield from _paused(name, live.pools.value[name])
+        yield from _nodes(reading)
 
 
 def _paused(pool: str, body: JsonObject) -> Iterator[Link]:
