@@ -16,6 +16,7 @@ from gitops_mc.core.diff import (
     diff_cluster,
 )
 from gitops_mc.core.model import (
+    ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
     FLEET_LABEL,
     Kind,
@@ -97,6 +98,31 @@ def test_adopting_says_that_the_co_owner_keeps_fields_alive(world: World) -> Non
     (later,) = world.roll(without).changes
     assert any("spec.kernelArguments is dropped from Git but stays" in note for note in later.notes)  # type: ignore[union-attr]
     assert world.get(CONFIG, NAME)["spec"]["kernelArguments"] == ["nosmt"]
+
+
+def test_what_was_adopted_with_equal_values_is_changed_by_git_when_the_co_owner_is_named(
+    world: World,
+) -> None:
+    world.create(chrony("data:,server%20a", "nosmt"), manager="kubectl-client-side-apply")
+    world.roll(chrony("data:,server%20a", "nosmt"))
+    changed = "data:,server%20b"
+    (refused,) = world.diff(chrony(changed, "nosmt")).refusals
+    assert refused.cause is RefusalCause.CONFLICT
+    assert f"set {ADOPT_ANNOTATION}: kubectl-client-side-apply" in refused.reason
+    (update,) = world.roll(chrony(changed, "nosmt", adopt_from="kubectl-client-side-apply")).changes
+    assert isinstance(update, Update)
+    assert update.ownership is Ownership.TAKE
+    file = world.get(CONFIG, NAME)["spec"]["config"]["storage"]["files"][0]
+    assert file["contents"]["source"] == changed
+
+
+def test_what_the_co_owner_has_edited_since_is_not_forced_though_he_is_named(world: World) -> None:
+    world.create(chrony("data:,server%20a", "nosmt"), manager="kubectl-client-side-apply")
+    world.roll(chrony("data:,server%20a", "nosmt"))
+    world.merge_patch(CONFIG, NAME, edited("data:,emergency"), manager="kubectl-client-side-apply")
+    found = world.diff(chrony("data:,server%20b", "nosmt", adopt_from="kubectl-client-side-apply"))
+    assert found.changes == ()
+    assert found.refusals[0].cause is RefusalCause.DRIFTED
 
 
 def test_a_copied_mark_that_another_manager_owns_is_a_conflict_too(world: World) -> None:

@@ -208,13 +208,20 @@ def _drift_refusal(case: Case) -> Refused | None:
 def _may_take(case: Case) -> bool:
     named = {name.strip() for name in case.manifest.annotations.get(ADOPT_ANNOTATION, "").split(",")}
     conflicting = {conflict.manager for conflict in case.compared.conflicts}
-    return conflicting <= named and (case.git_wins or not case.owned_before)
+    return conflicting <= named and (case.git_wins or _nobody_has_edited(case))
+
+
+def _nobody_has_edited(case: Case) -> bool:
+    """We have never owned it; or all that we wrote last stands as we wrote it, so that another manager that owns it too has decided
+    nothing since: what was adopted with equal values stays with two owners.
+    """
+    return not case.owned_before or (case.last is not None and not case.drifted)
 
 
 def _conflict_refusal(case: Case) -> Refused:
     conflicts = case.compared.conflicts
     managers = tuple(conflict.manager for conflict in conflicts)
-    if case.owned_before:
+    if not _nobody_has_edited(case):
         way_out = (
             f"we have owned the object before, so {ADOPT_ANNOTATION} alone does not force it: put the live values "
             "into Git, or undo the other's change, or name the managers there and accept it for Git"
