@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
 from gitops_mc.app.api_errors import PatchTests, is_object, where
 from gitops_mc.app.api_paths import RESOURCES, Part, Resource, api_root, resource
+from gitops_mc.app.permit import Permit, Permitted
 from gitops_mc.app.ports import APPLY_PATCH, JSON, JSON_PATCH, METADATA_LIST, Request
 from gitops_mc.core.errors import GoneError, NotFoundError, UnreachableError
 from gitops_mc.core.model import FIELD_MANAGER, JsonObject, metadata, name_of, resource_version
@@ -87,7 +88,13 @@ class ClusterApi:
     ) -> None:
         """`jitter` gives numbers in [0, 1): `random.Random(seed).random`, seeded for a reproducible run."""
         self._patience = patience or Patience()
+        self._transport, self._clock, self._jitter = transport, clock, jitter
         self._calls = Calls(transport, clock, jitter, self._patience)
+
+    def under(self, permit: Permit) -> ClusterApi:
+        """The same, whose writes, every try of them, raise OrderedToStopError once the permit is revoked."""
+        transport = Permitted(self._transport, permit)
+        return ClusterApi(transport, self._clock, jitter=self._jitter, patience=self._patience)
 
     # ------------------------------------------------------------------------------------------------------- reads
 

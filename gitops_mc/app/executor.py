@@ -24,6 +24,7 @@ from gitops_mc.app.observe import (
     no_platform,
     read_platform,
 )
+from gitops_mc.app.permit import Permit, Permits
 from gitops_mc.app.ports import Clock, MemoryStore, Workers
 from gitops_mc.app.troubles import Troubles
 from gitops_mc.core.live import Barred, Dark, LiveCluster, unread
@@ -88,6 +89,7 @@ class Executor:
     """An earlier content of a cluster, fetched by the commit it was seen at; None when it cannot be had any more."""
     shut: Mapping[str, Barred] = field(default_factory=dict)
     """Clusters for which nothing is decided or written, whatever they answer."""
+    permits: Permits = field(default_factory=Permits)
     _live: dict[str, LiveCluster] = field(default_factory=dict)
     _platform: Platform | None = None
     _platform_begun: datetime | None = None
@@ -176,7 +178,10 @@ class Executor:
         contents = {name: look.memory.cluster(name).started for name in moves}
         self._told = self._settle_reads(
             look.fleet,
-            {n: partial(self._act, m, contents[n] or Content("")) for n, m in moves.items()},
+            {
+                n: partial(self._act, m, contents[n] or Content(""), self.permits.current)
+                for n, m in moves.items()
+            },
             everything=self._wanted(look.fleet, look.decision, look.at),
         )
 
@@ -291,8 +296,8 @@ class Executor:
         reader = self._readers.setdefault(cluster, ClusterReader(self.api, cluster, self.clock))
         return _Result(reader.read(self._live.get(cluster), interest), outcome)
 
-    def _act(self, move: Move, content: Content) -> Outcome:
-        tried = carry_out(self.api, self.clock, move, content)
+    def _act(self, move: Move, content: Content, permit: Permit) -> Outcome:
+        tried = carry_out(self.api.under(permit), self.clock, move, content)
         outcome = self._troubles.bounded(move.cluster, tried, content, self.clock.now())
         if isinstance(move, Apply) and any(w.key.kind is Kind.MODULE_INFO for w in move.writes):
             self._modules_written[move.cluster] = self.clock.now()

@@ -77,8 +77,14 @@ class Equipment:
             return
         kept, made = self.executor, self.means.executor(spec)
         if kept is not None:  # of one cluster there is to be one job
+            kept.permits.revoke()
             kept.workers.close(within=_LAST_CALLS)
         self.executor, self._clusters = made, spec.clusters
+
+    def stop_writing(self) -> None:
+        """What is under way makes no write any more, but for calls that are on the wire."""
+        if self.executor is not None:
+            self.executor.permits.revoke()
 
     def following(self) -> Poller | None:
         """The poller, once all those before it have ended."""
@@ -95,6 +101,7 @@ class Equipment:
         if self.poller is not None:
             self.poller.close()
         if self.executor is not None:
+            self.executor.permits.revoke()
             self.executor.workers.close(within=within)
         self.means.close()
 

@@ -35,7 +35,7 @@ from gitops_mc.core.live import Barred
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import DEFAULT_FLEET
 from gitops_mc.core.render.fleet_commands import FleetCommands
-from gitops_mc.core.rollout.inputs import Fleet
+from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import NO_COMMIT, FleetMemory
 from gitops_mc.core.rollout.moves import Decision, Done, Halted, Hold
 
@@ -60,6 +60,8 @@ class FleetLoop:
     _discretion: Discretion = field(default_factory=Discretion)
     _heard: tuple[int, int] = (0, 0)
     """Of which poller how many answers have been told of."""
+    _stood: tuple[object, ...] = ("", None, frozenset())
+    """What of the orders that stop writes stood in the last pass."""
 
     def __post_init__(self) -> None:
         self._equipment = Equipment(self.means, self.clock)
@@ -154,6 +156,7 @@ class FleetLoop:
             self._show_trouble(Summary(State.STUCK, Reason.SPEC, f"{error.message}; {error.hint}"))
             return
         if not self._ours(spec):  # before anything is made or shown: who may not act only reads
+            self._equipment.stop_writing()
             self._begin_anew()  # whoever acts writes the objects meanwhile
             return
         source = (self.objects.fleet.get("status") or {}).get("source") or {}
@@ -214,7 +217,7 @@ class FleetLoop:
         if not self.executor.begun:
             self.executor.begin(fleet)
         self.executor.shut = self._shut_out
-        look = self.executor.decide(fleet, desk.memory, self._asking.acts(spec, desk))
+        look = self.executor.decide(fleet, desk.memory, self._heeded(self._asking.acts(spec, desk)))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
         self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
         self._carry_out(look, asked, self._pages.decided(look, asked, self.poller.pulled))
@@ -224,7 +227,7 @@ class FleetLoop:
         stops what rolls.
         """
         asked = self._asked(memory, None)
-        acts = self._asking.acts(spec, asked.desk)
+        acts = self._heeded(self._asking.acts(spec, asked.desk))
         status = self._troubled(trouble)
         if acts.aborted is None and not asked.done:
             self.objects.show(status)
@@ -269,6 +272,16 @@ class FleetLoop:
         for error in asked.faults:
             self.watcher.stumbled(self.title, error)
         return asked
+
+    def _heeded(self, acts: Acts) -> Acts:
+        """What stands; where that is another thing than before, jobs that began under it stop before their next write: an order is not
+        told as carried out while something still goes on writing.
+        """
+        stands = (acts.suspended, acts.aborted, frozenset(self._shut_now))
+        if stands != self._stood:
+            self._stood = stands
+            self._equipment.stop_writing()
+        return acts
 
     def _forgetting(self, asked: Asked, fleet: Fleet) -> Asked:
         """Forget the clusters that are to be forgotten: at once, and for good."""

@@ -12,6 +12,7 @@ from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.orders import Desk
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.observe import ClusterReader, Interest
+from gitops_mc.app.permit import Permit
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import count, named
 from gitops_mc.core.rollout.acts import Changed, Unchanged, forget
@@ -31,7 +32,8 @@ def forgotten(desk: Desk, objects: FleetObjects, executor: Executor, fleet: str)
     be deleted, stays, and is tried again with the next pass; one that does not answer is forgotten all the same, for it may be gone
     for good: that is found out by a job of its own, and no pass waits for it.
     """
-    jobs = {cluster: partial(_unmarked, desk.memory, executor, cluster, fleet) for cluster in desk.forgotten}
+    permit = executor.permits.current
+    jobs = {name: partial(_unmarked, desk.memory, executor, name, fleet, permit) for name in desk.forgotten}
     done: Mapping[str, tuple[str, ...] | Undone] = executor.asides(jobs)
     for cluster, by in desk.forgotten.items():
         told = done.get(cluster)
@@ -57,7 +59,9 @@ def _undone(desk: Desk, cluster: str, why: str) -> Desk:
     return replace(desk, undone={**desk.undone, cluster: why})
 
 
-def _unmarked(memory: FleetMemory, executor: Executor, cluster: str, fleet: str) -> tuple[str, ...] | Undone:
+def _unmarked(
+    memory: FleetMemory, executor: Executor, cluster: str, fleet: str, permit: Permit
+) -> tuple[str, ...] | Undone:
     """What was done, in sentences, or why it has to be tried again. A job of the executor's workers. The cluster is looked at anew: what
     was seen last may be as old as its folder is gone from Git.
     """
@@ -67,7 +71,7 @@ def _unmarked(memory: FleetMemory, executor: Executor, cluster: str, fleet: str)
     move = unmarking(memory, cluster, live, fleet)
     told: list[str] = []
     if move is not None:
-        outcome = take_marks_off(executor.api, move)
+        outcome = take_marks_off(executor.api.under(permit), move)
         if outcome.trouble:
             return Undone(outcome.trouble)
         told.append(f"our marks are taken off {count(len(outcome.written), 'object')} of {cluster}")
