@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.orders import Desk, came_to_nothing, carried_out, is_about_content, not_a_verb
@@ -18,6 +18,9 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.waves import contents_digest, lines
+
+STRANGE_AT_MOST: Final = 3
+"""Annotations of one object that are no verbs and are told of: a flood of them leaves room in the history for what people did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,9 @@ class Asking:
     def _unknown(self, desk: Desk, carriers: Sequence[tuple[str, JsonObject, On]], now: datetime) -> Desk:
         """What is no verb, told once for as long as it stands there."""
         found = {
-            (name, each.annotation): each for name, body, on in carriers for each in unknown_on(body, on)
+            (name, each.annotation): each
+            for name, body, on in carriers
+            for each in unknown_on(body, on)[:STRANGE_AT_MOST]
         }
         for (name, annotation), each in found.items():
             if self._strange.get((name, annotation)) != each.value:

@@ -180,6 +180,8 @@ class FleetLoop:
         assert self.poller is not None
         if (poller := self._equipment.following()) is not None:
             poller.look(commits_in_use(memory))
+            while poller.faults:
+                self.watcher.stumbled(self.title, poller.faults.pop())
         heard = (id(self.poller), self.poller.answers)
         if self.poller.answers and heard != self._heard:
             self._heard = heard

@@ -24,6 +24,9 @@ _JOB: Final = "(repository)"
 _SPREAD: Final = 0.1
 """Of the interval: fleets that were made together do not ask together for ever."""
 _NO_WAIT: Final = 0.0
+AGAIN: Final = timedelta(seconds=15)
+AGAIN_AT_MOST: Final = timedelta(minutes=5)
+"""When a source that could not be read is asked again, at first and at last; never later than its interval says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,16 @@ class Poller:
     pulled: Pulled = field(default_factory=Pulled)
     answers: int = 0
     """Polls that came back, whatever they brought."""
+    faults: list[Exception] = field(default_factory=list)
+    """Of this program, met in reading; whoever reports them takes them out."""
     rewritten: Commit = NO_COMMIT
     """The last commit that history was rewritten for."""
     _cache: ReadingCache = field(default_factory=ReadingCache)
     _due: datetime | None = None
     _woken: bool = False
     _asked_at: datetime | None = None
+    _failures: int = 0
+    """In a row."""
 
     @property
     def asking(self) -> bool:
@@ -127,9 +134,14 @@ class Poller:
                 if isinstance(answer, SourceError):
                     self._failed(answer)
                 else:
+                    self._failures = 0
                     self._follow(answer, state)
             case GitopsMcError() as error:
                 self._failed(error)
+            case Exception() as error:  # what is in Git stops no order, an abort least of all
+                self.faults.append(error)
+                told = f"a fault of gitops-mc in reading it ({type(error).__name__}), which its log tells of"
+                self._failed(SourceError(told, hint="what was read before stays; another commit may be read"))
             case BaseException():
                 raise result
 
@@ -151,6 +163,10 @@ class Poller:
         self.desired, self.pulled = state, Pulled(answer.commit, self._asked_at)
 
     def _failed(self, error: GitopsMcError) -> None:
+        again = min(AGAIN * 2 ** min(self._failures, 10), AGAIN_AT_MOST)
+        self._failures += 1
+        soon = self.clock.now() + again
+        self._due = soon if self._due is None else min(self._due, soon)
         self._trouble(f"{error.message}{f'; {error.hint}' if error.hint else ''}")
 
     def _trouble(self, told: str) -> None:

@@ -107,6 +107,7 @@ class Form:
     may: tuple[str, ...] = ()
 
 
+_SWITCHES: Final = ("letFinish",)
 _BOTH: Final = (On.FLEET, On.ROLLOUT)
 FORMS: Final[Mapping[Verb, Form]] = {
     Verb.APPROVE: Form(_BOTH, may=("wave", "seen")),
@@ -206,6 +207,9 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
     known = {*form.needs, *form.may, "reason", "by"}
     problems = [f"{name} is not known here" for name in members if name not in known]
     problems += [f"{name} is missing" for name in form.needs if not members.get(name)]
+    problems += [
+        f"{n} is {members[n]!r}: write true or false" for n in _SWITCHES if _is_no_switch(members.get(n))
+    ]
     too_long = [(name, most) for name, most in _LONGEST_MEMBERS.items() if len(members.get(name, "")) > most]
     if too_long:
         told = "; ".join(
@@ -217,6 +221,11 @@ def _read(verb: Verb, annotation: str, value: str, on: On) -> Request | Misunder
         return Misunderstood(annotation, value, f"{'; '.join(problems)}; write {{{example}}}", who)
     said = {name: text for name, text in members.items() if name not in {"reason", "by"}}
     return Request(verb, members.get("reason", ""), who, annotation, value, said)
+
+
+def _is_no_switch(said: str | None) -> bool:
+    """Whatever else it may mean, `yes` for leaving nodes to finish is not to be read as no."""
+    return said not in {None, "true", "false"}
 
 
 def _said(value: str) -> Mapping[str, str]:

@@ -229,6 +229,8 @@ def _waves(
     read_at = _read_at(on)
     order = fleet_order(on.acts)
     closed = on.fault or ("" if order is None else order.told)
+    named = {line.wave.name for line in ordered}
+    memory = replace(memory, waves={name: w for name, w in memory.waves.items() if name in named})
     for position, line in enumerate(ordered):
         wave_memory = remembered(line, clusters, memory.waves.get(line.wave.name))
         if line.wave.name in on.acts.approved:
