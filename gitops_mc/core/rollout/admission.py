@@ -148,7 +148,8 @@ def needs_approval(case: Case, plan: ClusterPlan) -> bool:
 
 def _foreign(case: Case, plan: ClusterPlan) -> tuple[ResourceKey, ...]:
     """Objects that somebody set, we perhaps, before this memory began, and that the plan changes."""
-    ours = case.memory.written(case.name)
+    m = case.memory
+    ours = {*m.written(case.name), *(each.key(case.name) for each in (*m.created, *m.changed))}
     return tuple(w.key for w in plan.writes if w.touch is Touch.CHANGES_EXISTING and w.key not in ours)
 
 
