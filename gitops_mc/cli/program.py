@@ -15,6 +15,7 @@ from gitops_mc.cli import (
     diff,
     doctor,
     fleets_orders,
+    importing,
     notify,
     plan,
     render,
@@ -29,6 +30,7 @@ from gitops_mc.core.errors import EXIT_DONE
 
 COMMANDS: tuple[click.Command, ...] = (
     validate.command,
+    importing.command,
     render.command,
     diff.command,
     plan.command,
