@@ -20,6 +20,7 @@ from gitops_mc.cli import (
     plan,
     render,
     sandbox,
+    setting,
     status,
     validate,
     why,
@@ -31,6 +32,7 @@ from gitops_mc.core.errors import EXIT_DONE
 COMMANDS: tuple[click.Command, ...] = (
     validate.command,
     importing.command,
+    setting.command,
     render.command,
     diff.command,
     plan.command,
