@@ -22,6 +22,7 @@ from gitops_mc.cli import (
     render,
     sandbox,
     setting,
+    starting,
     status,
     validate,
     why,
@@ -33,6 +34,7 @@ from gitops_mc.core.errors import EXIT_DONE
 COMMANDS: tuple[click.Command, ...] = (
     validate.command,
     importing.command,
+    starting.command,
     setting.command,
     formatting.command,
     render.command,

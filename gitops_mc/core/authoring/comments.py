@@ -88,6 +88,17 @@ def _headers(scanned: _Scanned, token: Any) -> list[str]:
     return _ON_HEADER.findall(head)
 
 
+def flattened(text: str) -> str:
+    """The text with every comment that has a line of its own at the line's beginning, where it can be part of no block however
+    that is indented. Raises YAMLError.
+    """
+    lines = text.split("\n")
+    for spot in _spots(text)[0]:
+        if spot.alone:
+            lines[spot.line] = lines[spot.line].lstrip(" \t")
+    return "\n".join(lines)
+
+
 def realigned(before: str, after: str) -> str:
     """The text `after` with its comments where they stood in `before`: one on a line of its own as deep as the value, around
     it or behind it, that it was as deep as; one behind a value as far from it as it was. Raises YAMLError.

@@ -20,7 +20,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 from yaml import YAMLError
 
-from gitops_mc.core.authoring.comments import comments_of, realigned
+from gitops_mc.core.authoring.comments import comments_of, flattened, realigned
 from gitops_mc.core.manifests.documents import read_documents
 from gitops_mc.core.model import Severity, canonical_json
 
@@ -97,7 +97,7 @@ def _document(text: str) -> str:
     out = io.StringIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # an anchor that is used again is nothing to warn of here
-        yaml.dump(yaml.load(text), out)
+        yaml.dump(yaml.load(flattened(text)), out)
     return _with_one_end(realigned(text, out.getvalue()))
 
 
