@@ -77,7 +77,9 @@ def _outcome(found: Import) -> Iterator[Line]:
     rest = "; nothing else happens" if not beside and not found.problems else ""
     yield Line(f"{told}{rest}", Tone.GOOD if rest else Tone.PLAIN)
     if beside:
-        yield Line("but what the repository had for this cluster already changes it:", Tone.WARN)
+        yield Line(
+            "but what the repository had for this cluster before differs from what stands there:", Tone.WARN
+        )
         yield from (Line(one_line(f"  {_said(change)}"), Tone.WARN) for change in beside)
     if found.problems:
         yield Line(f"{found.cluster} is blocked until this is mended:", Tone.BAD)
