@@ -19,6 +19,7 @@ from gitops_mc.core.errors import SourceError
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _BELOW: Final = _FOLDER | os.O_NOFOLLOW
+_NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 @dataclass(slots=True)
@@ -72,15 +73,30 @@ class WorkFolderFiles:
         mode = 0o600 if file.private else 0o644
         with self._folder_of(file.path, make=True) as (folder, name):
             fresh = self._temporary(file.path, folder, file.data, mode)
-            try:  # a link is made only where nothing stands; a rename would replace it
-                os.link(fresh, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+            try:
+                self._move_to_nothing(fresh, name, folder)
             except FileExistsError as error:
                 raise SourceError(
                     f"{file.path} is there already", hint="it was left alone; run again"
                 ) from error
             finally:
-                os.unlink(fresh, dir_fd=folder)
+                with suppress(FileNotFoundError):
+                    os.unlink(fresh, dir_fd=folder)
             os.fsync(folder)
+
+    def _move_to_nothing(self, fresh: str, name: str, folder: int) -> None:
+        """A link is made only where nothing stands; where there are no links, a rename, which would replace what has come in
+        between the question and it.
+        """
+        try:
+            os.link(fresh, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            with suppress(FileNotFoundError):
+                os.stat(name, dir_fd=folder, follow_symlinks=False)
+                raise FileExistsError(errno.EEXIST, name) from error
+            os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
 
     def _temporary(self, path: str, folder: int, data: bytes, mode: int) -> str:
         """The name of a file beside the one that is meant, with this content."""

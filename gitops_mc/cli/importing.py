@@ -14,10 +14,12 @@ from gitops_mc.cli import connecting, options
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_new
 from gitops_mc.core.authoring.importing import Import, Secrets
+from gitops_mc.core.authoring.secrets import marked_too
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_DONE, EXIT_PROBLEMS, UsageError
 from gitops_mc.core.fleetfile.fields import is_dns_label
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.render.importing import import_json, import_text, secrets_text
 
 
@@ -61,12 +63,17 @@ def command(
     folder = work_folder(repo)
     trial = Trial.of(folder)
 
+    read: list[tuple[Sensitive, tuple[JsonObject, ...]]] = []
+
     def learn(state: DesiredState, bodies: tuple[JsonObject, ...]) -> None:
-        terminal.learn(state.sensitive, (*bodies, *(m.body for c in state.clusters for m in c.manifests)))
+        read.append((state.sensitive, (*bodies, *(m.body for c in state.clusters for m in c.manifests))))
+        terminal.learn(*read[-1])
 
     store = look_at_memory(Path("unused"))
     with session(access, (cluster,), store, Repository(folder)) as connected:
         found = import_cluster(connected, trial, cluster, secrets, learn)
+    for sensitive, bodies in read:
+        terminal.learn(marked_too(sensitive, found.secrets), bodies)
     if writing is Writing.FILES or output == "text":
         write_new(terminal, folder, found.files, writing)
     _tell(terminal, found, repo, writing, output)

@@ -30,7 +30,10 @@ def by_hand() -> list[JsonObject]:
         file("/etc/registry/token", f"data:,{SECRET}", mode=0o600),
         file("/opt/tool/data.bin", "data:;base64,AAEC/w==", mode=0o755),
     ]
-    return [machine_config("50-worker-chrony", files=files, units=[{"name": "x.service", "contents": UNIT}])]
+    units = [{"name": "x.service", "contents": UNIT}]
+    return [
+        machine_config("50-worker-chrony", files=files, units=units, kernel_arguments=[f"app.token={SECRET}"])
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +107,13 @@ def test_what_stands_on_a_cluster_becomes_files_and_a_plan_of_them_changes_no_no
 
 def test_secrets_are_named_and_never_shown_and_stay_out_where_that_is_asked(place: Place) -> None:
     shown = place.here("import", "--cluster", "edge-1", "repo", "--output-only")
-    assert "warning: 1 place may hold a secret" in shown.err
+    assert "warning: 2 places may hold a secret" in shown.err
     assert "file /etc/registry/token of MachineConfig 50-worker-chrony" in shown.err
-    assert 'in fleet.yaml: sensitive: ["/etc/registry/token"]' in shown.err
+    assert 'in fleet.yaml: sensitive: ["/etc/registry/token", "kernelArguments"]' in shown.err
     assert SECRET not in shown.out + shown.err
     assert not (place.folder / "repo").exists()
     ended = place.here("import", "--cluster", "edge-1", "repo", "--secrets", "leave-out")
-    assert "MachineConfig 50-worker-chrony: it may hold a secret: file /etc/registry/token" in ended.out
+    assert "it may hold a secret: file /etc/registry/token, kernelArguments" in ended.out
     assert SECRET.encode() not in b"".join(files_below(place.folder / "repo").values())
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gitops_mc.core.ignition import SourceDecodeError, decode_source
 from gitops_mc.core.model import JsonObject, Kind, ResourceKey
-from gitops_mc.core.policy import Sensitive
+from gitops_mc.core.policy import ObjectPattern, Sensitive
 from gitops_mc.core.raw import items, section, text
 from gitops_mc.core.redact.places import is_sensitive_file, is_sensitive_unit
 
@@ -57,6 +57,21 @@ def secrets_in(key: ResourceKey, body: JsonObject, sensitive: Sensitive) -> tupl
     if key.kind is Kind.MODULE_INFO:
         return tuple(_module(key, section(body, "spec", "config"), ""))
     return ()
+
+
+def marked_too(sensitive: Sensitive, secrets: Iterable[Secret]) -> Sensitive:
+    """What fleet.yaml marks, and what was found beside it: so that no output shows either."""
+    found = tuple(secrets)
+    pointers = [secret.pattern.split(":", 2) for secret in found if secret.key.kind is Kind.MODULE_INFO]
+    files = tuple(secret.name for secret in found if secret.place.startswith("file "))
+    units = tuple(secret.name for secret in found if secret.place.startswith("unit "))
+    return replace(
+        sensitive,
+        paths=(*sensitive.paths, *files),
+        units=(*sensitive.units, *units),
+        modules=(*sensitive.modules, *(ObjectPattern(module, pointer) for _, module, pointer in pointers)),
+        kernel_arguments=sensitive.kernel_arguments or any(s.pattern == "kernelArguments" for s in found),
+    )
 
 
 def _files(key: ResourceKey, body: JsonObject, sensitive: Sensitive) -> Iterator[Secret]:

@@ -19,7 +19,7 @@ _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null",
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 
 
-_BLOCK = re.compile(r"(?=[^ \n\t])[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]*[^\n]\n?")
+_BLOCK = re.compile(r"(?![ \n\t])[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def fits_block(text: str) -> bool:
     """Whether a block says exactly this text to every reader: printable, not indented itself, at most one line end at its
     end.
     """
-    return _BLOCK.fullmatch(text) is not None
+    return _BLOCK.fullmatch(text) is not None and not text.endswith(_END * 2)
 
 
 def yaml_documents(objects: Iterable[JsonObject]) -> str:
