@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gitops_mc.app.use_cases.importing import import_cluster
+from gitops_mc.app.use_cases.importing import Wanted, import_cluster
 from gitops_mc.app.use_cases.repository import Repository
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import Access, look_at_memory, session, work_folder
@@ -15,6 +15,7 @@ from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_new
 from gitops_mc.core.authoring.importing import Import, Secrets
 from gitops_mc.core.authoring.secrets import marked_too
+from gitops_mc.core.authoring.writing import Style
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_DONE, EXIT_PROBLEMS, UsageError
 from gitops_mc.core.fleetfile.fields import is_dns_label
@@ -36,6 +37,14 @@ from gitops_mc.core.render.importing import import_json, import_text, secrets_te
     callback=lambda _context, _parameter, said: Secrets(said),
     help="What becomes of objects that hold what looks like a secret.",
 )
+@click.option(
+    "--contents",
+    type=click.Choice([Style.READABLE.value, Style.EXACT.value]),
+    default=Style.READABLE.value,
+    show_default=True,
+    callback=lambda _context, _parameter, said: Style(said),
+    help="readable: text or files, whatever the spelling in the cluster; exact: only where render gives the same bytes.",
+)
 @OUTPUT_ONLY
 @options.output("text", "json")
 @connecting.connection
@@ -46,6 +55,7 @@ def command(
     repo: str,
     cluster: str,
     secrets: Secrets,
+    contents: Style,
     writing: Writing,
     output: str,
     access: Access,
@@ -71,7 +81,7 @@ def command(
 
     store = look_at_memory(Path("unused"))
     with session(access, (cluster,), store, Repository(folder)) as connected:
-        found = import_cluster(connected, trial, cluster, secrets, learn)
+        found = import_cluster(connected, trial, Wanted(cluster, secrets, contents), learn)
     for sensitive, bodies in read:
         terminal.learn(marked_too(sensitive, found.secrets), bodies)
     if writing is Writing.FILES or output == "text":

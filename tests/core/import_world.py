@@ -16,6 +16,7 @@ from gitops_mc.core.authoring.drafts import Draft
 from gitops_mc.core.authoring.faithful import Checked, check_drafts
 from gitops_mc.core.authoring.importing import Import, Secrets, bring
 from gitops_mc.core.authoring.picking import Picked
+from gitops_mc.core.authoring.writing import Style
 from gitops_mc.core.desired import DesiredState, SourceFile, load
 from gitops_mc.core.live import LiveCluster, objects
 from gitops_mc.core.model import JsonObject, Kind, Known, ResourceKey
@@ -287,7 +288,9 @@ class Site:
             cache={},
         )
 
-    def bring(self, live: LiveCluster, secrets: Secrets = Secrets.WRITE) -> tuple[Choice, Import]:
+    def bring(
+        self, live: LiveCluster, secrets: Secrets = Secrets.WRITE, contents: Style = Style.READABLE
+    ) -> tuple[Choice, Import]:
         before = self.state()
         known = before.cluster(live.name)
         held = frozenset(m.key for m in known.manifests) if known else frozenset[ResourceKey]()
@@ -297,7 +300,13 @@ class Site:
             return check_drafts(self.state(_contents(drafts)), live, drafts, picked)
 
         found = bring(
-            live.name, choice, taken=self.files, sensitive=before.sensitive, secrets=secrets, trial=trial
+            live.name,
+            choice,
+            taken=self.files,
+            sensitive=before.sensitive,
+            secrets=secrets,
+            contents=contents,
+            trial=trial,
         )
         return choice, found
 

@@ -120,7 +120,15 @@ def test_what_reads_otherwise_when_readable_is_written_as_it_stands_and_else_lef
             wrong[refused] = "it still differs"
         return Checked(wrong, (), ClusterDiff(CLUSTER))
 
-    found = bring(CLUSTER, choice, taken=(), sensitive=Sensitive(), secrets=Secrets.WRITE, trial=trial)
+    found = bring(
+        CLUSTER,
+        choice,
+        taken=(),
+        sensitive=Sensitive(),
+        secrets=Secrets.WRITE,
+        contents=Style.READABLE,
+        trial=trial,
+    )
     styles = {one.picked.key: one.style for one in found.brought}
     assert styles.pop(stubborn) is Style.VERBATIM
     assert set(styles.values()) == {Style.READABLE}
@@ -157,3 +165,39 @@ def _with_meta(body: dict[str, object], **more: object) -> dict[str, object]:
     meta = body["metadata"]
     assert isinstance(meta, dict)
     return {**body, "metadata": {**meta, **more}}
+
+
+def test_what_fleet_yaml_ignores_is_not_written_where_it_would_not_be_read() -> None:
+    fleet = b'apiVersion: gitops-mc.io/v1alpha1\nkind: FleetConfig\nspec:\n  ignore: ["**/pool-*"]\n'
+    imports = (Site({"fleet.yaml": fleet}).bring(as_read(grown(seed)))[1] for seed in range(40))
+    pools = next(one for one in imports if any("ignore" in left.reason for left in one.left_out))
+    told = {left.reason for left in pools.left_out if left.key.kind is Kind.MACHINE_CONFIG_POOL}
+    assert any("would not be read (does `ignore` of fleet.yaml cover it?)" in reason for reason in told)
+    assert not [file.path for file in pools.files if "/pool-" in file.path]
+
+
+def test_what_a_shared_set_brings_is_told_beside_the_import() -> None:
+    fleet = b"apiVersion: gitops-mc.io/v1alpha1\nkind: FleetConfig\nspec:\n  shared: [{path: shared/base, clusters: {}}]\n"
+    config = (
+        b"apiVersion: machineconfiguration.alauda.io/v1alpha1\nkind: MachineConfig\nmetadata:\n  name: 70-worker-new\n"
+        b"  labels: {machineconfiguration.alauda.io/role: worker}\nspec: {config: {ignition: {version: 3.4.0}}}\n"
+    )
+    site = Site({"fleet.yaml": fleet, "shared/base/new.yaml": config})
+    _, found = site.bring(as_read(grown(3)))
+    assert found.brought
+    (beside,) = found.beside
+    assert (type(beside).__name__, beside.key.name) == ("Create", "70-worker-new")
+
+
+@pytest.mark.parametrize("seed", range(0, 90, 3))
+def test_asked_for_exactly_what_the_repository_renders_is_byte_for_byte_what_stands_there(seed: int) -> None:
+    live = as_read(grown(seed))
+    site = Site()
+    choice, found = site.bring(live, contents=Style.EXACT)
+    site.keep(found)
+    cluster = site.state().cluster(CLUSTER)
+    standing = {one.key: one.live["spec"] for one in choice.picked}
+    for key in (key for key in found.keys if key.kind is Kind.MACHINE_CONFIG):
+        manifest = cluster.get(key) if cluster is not None else None
+        assert manifest is not None
+        assert canonical_json(manifest.body["spec"]) == canonical_json(standing[key])

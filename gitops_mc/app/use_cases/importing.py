@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 from gitops_mc.app.doctor import registered_clusters
@@ -14,6 +15,7 @@ from gitops_mc.core.authoring.drafts import Draft
 from gitops_mc.core.authoring.faithful import Checked, check_drafts
 from gitops_mc.core.authoring.importing import Import, Secrets, bring
 from gitops_mc.core.authoring.picking import Picked
+from gitops_mc.core.authoring.writing import Style
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import InputProblemsError, UnreachableError, UsageError
 from gitops_mc.core.live import Fact, LiveCluster
@@ -34,11 +36,20 @@ Learn = Callable[[DesiredState, tuple[JsonObject, ...]], object]
 """Hears of every object that was read, before anything is said of it."""
 
 
-def import_cluster(session: Session, trial: Trial, cluster: str, secrets: Secrets, learn: Learn) -> Import:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which cluster, and how."""
+
+    cluster: str
+    secrets: Secrets = Secrets.WRITE
+    contents: Style = Style.READABLE
+
+
+def import_cluster(session: Session, trial: Trial, wanted: Wanted, learn: Learn) -> Import:
     """What of a cluster would be written. Raises InputProblemsError where the repository has errors that touch the cluster,
     UnreachableError where any kind of object could not be read: half a cluster is never imported.
     """
-    state = trial.state()
+    cluster, state = wanted.cluster, trial.state()
     if blocking := blocked_by(state, cluster):
         raise InputProblemsError(blocking)
     live = read_whole(session, cluster)
@@ -55,7 +66,8 @@ def import_cluster(session: Session, trial: Trial, cluster: str, secrets: Secret
         choose(live, held, state.policy.name),
         taken=trial.paths,
         sensitive=state.sensitive,
-        secrets=secrets,
+        secrets=wanted.secrets,
+        contents=wanted.contents,
         trial=tried,
     )
 

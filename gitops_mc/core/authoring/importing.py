@@ -88,14 +88,17 @@ def bring(
     taken: Iterable[str],
     sensitive: Sensitive,
     secrets: Secrets,
+    contents: Style,
     trial: Trial,
 ) -> Import:
-    """Write each object readably; verbatim where that would change something; not at all where that would, too."""
+    """Write the contents of each object as asked for; verbatim where that would change something; not at all where that would,
+    too.
+    """
     picked, left_out, found = _sort_out_secrets(choice, sensitive, secrets)
     why: dict[ResourceKey, str] = {}
     standing = tuple(taken)
     while True:
-        brought = _drafted(picked, why, found, standing)
+        brought = _drafted(picked, why, found, FreePaths(standing), contents)
         if not brought:
             return Import(cluster, (), _in_order(left_out), (), (), None)
         by_key = {one.key: one for one in picked}
@@ -130,12 +133,12 @@ def _drafted(
     picked: list[Picked],
     why: Mapping[ResourceKey, str],
     secrets: Mapping[ResourceKey, tuple[Secret, ...]],
-    taken: tuple[str, ...],
+    paths: FreePaths,
+    contents: Style,
 ) -> tuple[Brought, ...]:
-    paths = FreePaths(taken)
     found = []
     for one in picked:
-        style = Style.VERBATIM if one.key in why else Style.READABLE
+        style = Style.VERBATIM if one.key in why else contents
         private = frozenset(secret.name for secret in secrets[one.key] if secret.name)
         found.append(Brought(one, draft_of(one, style, paths, private), style, why.get(one.key, "")))
     return tuple(found)

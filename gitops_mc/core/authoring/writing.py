@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitops_mc.core.authoring.drafts import Draft, FreePaths, NewFile
 from gitops_mc.core.authoring.picking import Picked
-from gitops_mc.core.ignition import SourceDecodeError, decode_source
+from gitops_mc.core.ignition import SourceDecodeError, decode_source, encode_source
 from gitops_mc.core.manifests import LFS_POINTER
 from gitops_mc.core.model import POLICY_NAME, JsonObject, Kind
 from gitops_mc.core.raw import items, section
@@ -41,6 +41,8 @@ class Style(Enum):
 
     READABLE = "readable"
     """As text, or as files beside the manifest."""
+    EXACT = "exact"
+    """As text or files where the one encoding that this product has is the one in the cluster, else as its data URL."""
     VERBATIM = "verbatim"
     """As the data URLs that stand in the cluster."""
 
@@ -50,9 +52,9 @@ def draft_of(picked: Picked, style: Style, paths: FreePaths, private: frozenset[
     they always stand in files of their own.
     """
     folder = f"clusters/{picked.key.cluster}"
-    writer = _Writer(paths, f"{folder}/files/{picked.key.name}", f"files/{picked.key.name}", private)
+    writer = _Writer(paths, f"{folder}/files/{picked.key.name}", f"files/{picked.key.name}", private, style)
     body = picked.body
-    if picked.key.kind is Kind.MACHINE_CONFIG and style is Style.READABLE:
+    if picked.key.kind is Kind.MACHINE_CONFIG and style is not Style.VERBATIM:
         body = writer.body(body)
     comment = _PARTIAL[picked.key.kind] if picked.partial and picked.key.kind in _PARTIAL else ""
     text = "".join(f"{line}\n" for line in ([comment] if comment else []) + list(yaml_lines(body)))
@@ -79,6 +81,7 @@ class _Writer:
     beside: str
     """The same, as the manifest names it."""
     private: frozenset[str]
+    style: Style
     payload: list[NewFile] = field(default_factory=list)
 
     def body(self, body: JsonObject) -> JsonObject:
@@ -113,6 +116,8 @@ class _Writer:
         try:
             data = decode_source(source, compression)
         except SourceDecodeError:
+            return contents
+        if self.style is Style.EXACT and contents != {"source": encode_source(data)}:
             return contents
         text = _text(data)
         if text is not None and _is_short(text) and path not in self.private:
