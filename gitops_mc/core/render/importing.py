@@ -9,7 +9,7 @@ from gitops_mc.core.authoring.secrets import MARKED
 from gitops_mc.core.authoring.writing import Style
 from gitops_mc.core.diff import Adopt, Create, Delete, Update
 from gitops_mc.core.diff.changes import Change, Refused
-from gitops_mc.core.model import ADOPT_ANNOTATION, JsonObject, ResourceKey, count
+from gitops_mc.core.model import JsonObject, ResourceKey, count
 from gitops_mc.core.render.commands import Typed
 from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.render.problems import problem_json, problems_text
@@ -99,12 +99,9 @@ def _next(found: Import, typed: Typed) -> Iterator[Line]:
     yield Line(one_line(f"  {typed.command(plan)}"))
     yield Line(one_line(f"  commit clusters/{found.cluster}, then {typed.command(apply)}"))
     if managers:
+        own = f"{', '.join(managers)} {'owns' if len(managers) == 1 else 'own'} values of it, too"
         yield Line(
-            one_line(
-                f"  {', '.join(managers)} own values of it, too: with a change that is refused because of them, set "
-                f"{ADOPT_ANNOTATION} on its manifest"
-            ),
-            Tone.DIM,
+            one_line(f"  {own}: the first change of one in Git is refused, with what takes it over"), Tone.DIM
         )
 
 
