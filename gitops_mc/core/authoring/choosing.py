@@ -70,11 +70,8 @@ def choose(live: LiveCluster, held: frozenset[ResourceKey], fleet: str) -> Choic
     found: list[Picked | LeftOut] = []
     operators = _operators(live)
     for key, body in _machine_objects(live):
-        found.append(
-            _held(key)
-            if key in held
-            else may_be_taken(key, body, fleet) or _machine_object(key, body, operators)
-        )
+        refusal = _held(key) if key in held else may_be_taken(key, body, fleet)
+        found.append(refusal or _machine_object(key, body, operators))
     for key, bodies in _modules(live).items():
         found.append(_held(key) if key in held else chosen_module(key, bodies, live.catalog, fleet))
     ordered = sorted(found, key=lambda one: one.key)

@@ -124,7 +124,7 @@ class _Writer:
             return {"inline": Block(text) if "\n" in text and fits_block(text) else text}
         if not _survives(data):
             return contents
-        return {"local": self._put(path, data, path in self.private)}
+        return {"local": self._put(path, data, path)}
 
     def _unit(self, unit: JsonObject, twice: frozenset[str]) -> JsonObject:
         name = unit.get("name")
@@ -145,8 +145,7 @@ class _Writer:
         text = holder.get("contents")
         if not isinstance(text, str) or not text:
             return dict(holder)
-        private = unit in self.private
-        if _is_short(text) and not private:
+        if _is_short(text) and unit not in self.private:
             return {**holder, "contents": Block(text) if "\n" in text and fits_block(text) else text}
         try:
             data = text.encode()
@@ -155,11 +154,12 @@ class _Writer:
         if not _survives(data):
             return dict(holder)
         rest = {field: value for field, value in holder.items() if field != "contents"}
-        return {**rest, "contents_local": self._put(f"units/{name}", data, private)}
+        return {**rest, "contents_local": self._put(f"units/{name}", data, unit)}
 
-    def _put(self, path: str, data: bytes, private: bool) -> str:  # noqa: FBT001 - a field of NewFile, passed on
+    def _put(self, path: str, data: bytes, owner: str) -> str:
+        """Give the payload a place; how the manifest names it. `owner` is the file or unit that it is of."""
         found = self.paths.payload(self.folder, path)
-        self.payload.append(NewFile(found, data, private))
+        self.payload.append(NewFile(found, data, owner in self.private))
         return f"{self.beside}{found.removeprefix(self.folder)}"
 
 
