@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,11 +12,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
+from gitops_mc.adapters.folder import FolderSource
 from gitops_mc.adapters.git import open_source
 from gitops_mc.adapters.memory import FileMemory, MemoryView, in_use
 from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
 from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
+from gitops_mc.adapters.work_folder import WorkFolderFiles
 from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.authoring_ports import WorkFolder
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.looks import Pace
 from gitops_mc.app.ports import Clock, MemoryStore
@@ -24,7 +28,7 @@ from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import BAD_LINE, INSTALLED_BY_HAND, NEWCOMER
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.repository import Repository, past_contents
-from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.errors import GitopsMcError, SourceError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 from gitops_mc.core.rollout.driver import Driver
 
@@ -60,6 +64,15 @@ Access: TypeAlias = GatewayAccess | KubeconfigAccess
 def open_repository(path: str, revision: str | None = None) -> Repository:
     """The configuration repository at `path`. Raises SourceError."""
     return Repository(open_source(path, revision))
+
+
+def work_folder(path: str) -> WorkFolder:
+    """The configuration repository as it lies in a folder that is written to; it may be new. Raises SourceError."""
+    if os.path.lexists(path) and not isinstance(open_source(path), FolderSource):
+        raise SourceError(
+            f"{path} is a bare Git repository", hint="clone it, and name the folder of the clone"
+        )
+    return WorkFolderFiles(path)
 
 
 def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...]]:

@@ -19,6 +19,7 @@ from gitops_mc.core.model import (
     ADOPT_ANNOTATION,
     APPLIED_ANNOTATION,
     FLEET_LABEL,
+    JsonObject,
     Kind,
 )
 from tests.core.diff_world import (
@@ -82,6 +83,23 @@ def test_adopt_from_never_forces_what_we_have_owned_before(world: World, trace: 
     if trace == "inventory":
         world.inventory[key(CONFIG, NAME)] = Written("0" * 64, "", NAME)
     found = world.diff(chrony("data:,server%20b", "nosmt", adopt_from="kubectl-edit,kubectl-create"))
+    assert found.changes == ()
+    assert found.refusals[0].cause in {RefusalCause.CONFLICT, RefusalCause.DRIFTED}
+
+
+_KEYS = {"users": [{"name": "boot", "sshAuthorizedKeys": ["emergency"]}]}
+
+
+@pytest.mark.parametrize("edit", [edited("data:,emergency"), {"spec": {"config": {"passwd": _KEYS}}}])
+def test_naming_the_co_owner_never_undoes_what_he_set_since_the_adoption(
+    world: World, edit: JsonObject
+) -> None:
+    world.create(chrony("data:,server%20a"), manager="kubectl-edit")
+    world.roll(chrony("data:,server%20a"))
+    world.merge_patch(CONFIG, NAME, edit)
+    wanted = chrony("data:,server%20b", adopt_from="kubectl-edit")
+    wanted["spec"]["config"]["passwd"] = {"users": [{"name": "boot", "sshAuthorizedKeys": ["ours"]}]}
+    found = world.diff(wanted)
     assert found.changes == ()
     assert found.refusals[0].cause in {RefusalCause.CONFLICT, RefusalCause.DRIFTED}
 

@@ -26,6 +26,7 @@ WITHOUT_A_CONTROLLER = {
     "core/rollout/ending.py": "the end of a run by hand, of some clusters",
     "core/render/plan_markdown.py": "a plan is made by the command line",
     "core/doctor/plugin.py": "the doctor is a command",
+    "core/authoring/templates.py": "a manifest is begun by the command line",
 }
 """Files whose sentences no controller ever says."""
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from gitops_mc.core.manifests.documents import read_documents
-from gitops_mc.core.render.yaml_text import yaml_documents
+from gitops_mc.core.render.yaml_text import Block, Octal, fits_block, yaml_documents
 
 SCALARS = json.loads(Path("tests/data/yaml-scalars.json").read_text(encoding="utf-8"))
 
@@ -72,3 +72,36 @@ def test_a_string_that_kubectl_would_take_for_something_else_is_quoted(vector: d
     text = yaml_documents([{"a": vector["yaml"]}])
     assert read_documents(text.encode()).documents[0].value == {"a": vector["yaml"]}
     assert isinstance(vector["json"], str) or text.startswith('---\na: "')
+
+
+blocks = st.text(
+    alphabet=st.sampled_from("a#:-|'\"%&*\\\u00e9\u2028\x07\ufeff\t \n\n\r"), min_size=1, max_size=20
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(text=blocks, deeper=st.booleans())
+@example(text="two\nlines", deeper=True)
+@example(text="---\n...\n", deeper=False)
+@example(text="a\n \n\tb \n", deeper=True)
+@example(text="bell\x07", deeper=False)
+def test_a_block_that_fits_says_exactly_its_text(text: str, *, deeper: bool) -> None:
+    if not fits_block(text):
+        return
+    value: Any = {"text": Block(text), "after": "x"}
+    written = yaml_documents([{"list": [value]} if deeper else value])
+    (document,) = read_documents(written.encode()).documents
+    inner = document.value["list"][0] if deeper else document.value
+    assert inner == {"text": text, "after": "x"}
+    (by_library,) = yaml.safe_load_all(written)
+    assert (by_library["list"][0] if deeper else by_library) == {"text": text, "after": "x"}
+
+
+@pytest.mark.parametrize("text", ["a\n", "a", "a\n\n b\n", "\u00e9: #\n"])
+def test_usual_texts_fit_a_block(text: str) -> None:
+    assert fits_block(text)
+
+
+def test_a_mode_is_written_in_octal_and_read_as_the_same_number() -> None:
+    assert yaml_documents([{"mode": Octal(0o644)}]) == "---\nmode: 0644\n"
+    assert read_documents(b"mode: 0644\n").documents[0].value == {"mode": 0o644}

@@ -213,9 +213,12 @@ def _may_take(case: Case) -> bool:
 
 def _nobody_has_edited(case: Case) -> bool:
     """We have never owned it; or all that we wrote last stands as we wrote it, so that another manager that owns it too has decided
-    nothing since: what was adopted with equal values stays with two owners.
+    nothing since: what was adopted with equal values stays with two owners. A field that he alone owns he has set since.
     """
-    return not case.owned_before or (case.last is not None and not case.drifted)
+    if not case.owned_before:
+        return True
+    his_alone = any(case.compared.owners.of(path) for path in case.compared.contested)
+    return case.last is not None and not case.drifted and not his_alone and not case.compared.doomed
 
 
 def _conflict_refusal(case: Case) -> Refused:

@@ -78,6 +78,15 @@ class Places(Mapping[BodyPath, Place]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    @property
+    def line(self) -> int:
+        """Lines of the file before the document."""
+        return self._chunk.line
+
+    def in_document(self, path: BodyPath) -> BodyPath:
+        """Where a field of the object stands in its document."""
+        return self._base + path
+
     def nearest(self, path: BodyPath) -> Place:
         """The place of the field, or of the closest one around it that has a place."""
         return Place(self._file, *nearest_position(self._chunk, self._base + path))

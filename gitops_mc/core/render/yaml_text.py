@@ -8,13 +8,39 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gitops_mc.core.model import JsonObject
 
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@-]*(?:-[A-Za-z0-9_./@-]+)*")
+_END = "\n"
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan"})
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+
+
+_BLOCK = re.compile(r"(?![ \n\t])[\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text of whole lines, to be written as people write them: a block behind `|`. One for which `fits_block` holds."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Octal:
+    """A number that people write in octal: the mode of a file."""
+
+    number: int
+
+
+def fits_block(text: str) -> bool:
+    """Whether a block says exactly this text to every reader: printable, not indented itself, at most one line end at its
+    end.
+    """
+    return _BLOCK.fullmatch(text) is not None and not text.endswith(_END * 2)
 
 
 def yaml_documents(objects: Iterable[JsonObject]) -> str:
@@ -40,7 +66,10 @@ def _block(value: Any, indent: str) -> Iterator[str]:
 
 
 def _under(head: str, value: Any, indent: str) -> Iterator[str]:
-    if isinstance(value, dict | list) and value:
+    if isinstance(value, Block):
+        yield f"{head} |{'' if value.text.endswith(_END) else '-'}"
+        yield from (f"{indent}{line}" if line else "" for line in value.text.removesuffix(_END).split(_END))
+    elif isinstance(value, dict | list) and value:
         yield head
         yield from _block(value, indent)
     else:
@@ -64,6 +93,8 @@ def _scalar(value: Any) -> str:
             return "[]"
         case float():
             return _float(value)
+        case Octal(number):
+            return f"0{number:o}"
         case _:
             return json.dumps(value)
 

@@ -1,0 +1,67 @@
+"""One value changed across the repository: every place of it, each file otherwise as it was."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gitops_mc.app.authoring_ports import Edit
+from gitops_mc.app.use_cases.repository import usable
+from gitops_mc.app.use_cases.trial import Trial
+from gitops_mc.core.authoring.scalars import with_scalar
+from gitops_mc.core.authoring.versions import VersionPlace, version_places
+from gitops_mc.core.desired.repository import LINK
+from gitops_mc.core.errors import RefusedError, UsageError
+
+_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionsSet:
+    """What a change of a module's version comes to."""
+
+    places: tuple[VersionPlace, ...]
+    """All that have another version now."""
+    standing: tuple[VersionPlace, ...]
+    """Those that have this one already."""
+    edits: tuple[Edit, ...]
+
+
+def set_module_version(trial: Trial, module: str, version: str, globs: Sequence[str]) -> VersionsSet:
+    """The edits that give these clusters (all, where no glob is given) this version of the module. Nothing is written.
+
+    Raises UsageError and RefusedError as the places do; InputProblemsError where the fleet as a whole is blocked.
+    """
+    if not _VERSION.fullmatch(version):
+        raise UsageError(f"{version!r} is no version", hint="write it like v4.3.0")
+    found = version_places(usable(trial.state()), module, globs)
+    due = tuple(place for place in found if place.version != version)
+    standing = tuple(place for place in found if place.version == version)
+    return VersionsSet(due, standing, _edits(trial, due, version))
+
+
+def _edits(trial: Trial, places: Sequence[VersionPlace], version: str) -> tuple[Edit, ...]:
+    """One a file, whatever it holds of them."""
+    entries = {entry.path: entry for entry in trial.tree.entries}
+    edits: list[Edit] = []
+    for path in dict.fromkeys(place.place.file for place in places):
+        entry = entries[path]
+        if entry.mode == LINK:
+            raise RefusedError(
+                f"{path} is a link", hint="nothing is written through links; edit what it leads to"
+            )
+        before = after = trial.tree.read(entry)
+        for place in places:
+            if place.place.file == path:
+                after = _set(after, place, version)
+        edits.append(Edit(path, before, after))
+    return tuple(edits)
+
+
+def _set(data: bytes, place: VersionPlace, version: str) -> bytes:
+    try:
+        return with_scalar(data, place.line, place.path, version)
+    except RefusedError as error:
+        raise RefusedError(f"{place.place}: {error.message}", hint=error.hint) from error

@@ -1,0 +1,85 @@
+"""Where a repository says which version of a module a cluster has, and which of these places a change touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from gitops_mc.core.desired import DesiredState
+from gitops_mc.core.errors import RefusedError, UsageError
+from gitops_mc.core.manifests.positions import Places
+from gitops_mc.core.model import BodyPath, DesiredCluster, Kind, Manifest, Place, ResourceKey, count
+from gitops_mc.core.raw import section
+from gitops_mc.core.versions import compare_versions
+
+_VERSION: BodyPath = ("spec", "version")
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPlace:
+    """One `spec.version`, for one cluster or for all that use a shared set."""
+
+    place: Place
+    """Of the field; its file is the one to edit."""
+    line: int
+    """Lines of the file before the document."""
+    path: BodyPath
+    """In the document."""
+    version: str
+    clusters: tuple[str, ...]
+
+    def lowers_to(self, version: str) -> bool:
+        return compare_versions(self.version, version) == 1
+
+
+def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tuple[VersionPlace, ...]:
+    """By place. Raises UsageError where no cluster that is asked for has the module, RefusedError where a shared set is meant
+    for more clusters than are asked for.
+    """
+    asked = frozenset(
+        c.name for c in state.clusters if not globs or any(fnmatchcase(c.name, g) for g in globs)
+    )
+    found: dict[Place, tuple[Manifest, list[str]]] = {}
+    for cluster in state.clusters:
+        manifest = _manifest(cluster, module)
+        if manifest is not None:
+            found.setdefault(manifest.place, (manifest, []))[1].append(cluster.name)
+    places = [
+        _place(manifest, tuple(users), asked)
+        for manifest, users in found.values()
+        if asked.intersection(users)
+    ]
+    if not places:
+        raise UsageError(*_nothing(state, module, globs))
+    return tuple(sorted(places, key=lambda one: one.place))
+
+
+def _manifest(cluster: DesiredCluster, module: str) -> Manifest | None:
+    return cluster.get(ResourceKey(cluster.name, Kind.MODULE_INFO, module))
+
+
+def _place(manifest: Manifest, users: tuple[str, ...], asked: frozenset[str]) -> VersionPlace:
+    others = [name for name in users if name not in asked]
+    if others:
+        raise RefusedError(
+            f"{manifest.place.file} is for {', '.join(users)}, and {', '.join(others)} "
+            f"{'was' if len(others) == 1 else 'were'} not asked for",
+            hint="name all of them with --clusters, or give the cluster a manifest of its own",
+        )
+    places = manifest.places
+    version = str(section(manifest.body, "spec").get("version", ""))
+    if not isinstance(places, Places) or _VERSION not in places:
+        raise RefusedError(
+            f"{manifest.place}: spec.version does not stand in this manifest itself",
+            hint="it comes from an alias, or is not there; change it by hand",
+        )
+    return VersionPlace(places[_VERSION], places.line, places.in_document(_VERSION), version, users)
+
+
+def _nothing(state: DesiredState, module: str, globs: Sequence[str]) -> tuple[str]:
+    modules = sorted({m.key.name for c in state.clusters for m in c.of_kind(Kind.MODULE_INFO)})
+    where = f" of {count(len(globs), 'pattern')} of clusters" if globs else ""
+    return (
+        f"no cluster{where} has module {module} in the repository; there are {', '.join(modules) or 'none'}",
+    )

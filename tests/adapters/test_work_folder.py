@@ -1,0 +1,106 @@
+"""Writing into a repository: whole files or none, nothing overwritten, no way out by a link."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gitops_mc.adapters.work_folder import WorkFolderFiles
+from gitops_mc.app.authoring_ports import Edit
+from gitops_mc.core.authoring.drafts import NewFile
+from gitops_mc.core.errors import SourceError
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    return {
+        p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
+
+
+def test_a_folder_that_is_not_there_is_empty_and_becomes_one(tmp_path: Path) -> None:
+    folder = WorkFolderFiles(str(tmp_path / "a" / "fleet"))
+    assert folder.tree().entries == ()
+    folder.add(
+        [
+            NewFile("clusters/edge-1/files/x/secret", b"\0\xff", private=True),
+            NewFile("clusters/edge-1/a.yaml", b"a"),
+        ]
+    )
+    assert [(entry.path, entry.size) for entry in folder.tree().entries] == [
+        ("clusters/edge-1/a.yaml", 1),
+        ("clusters/edge-1/files/x/secret", 2),
+    ]
+    mode = (tmp_path / "a/fleet/clusters/edge-1/files/x/secret").stat().st_mode
+    assert stat.S_IMODE(mode) == 0o600
+
+
+def test_a_file_that_is_there_is_never_overwritten_and_then_none_is_written(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("theirs")
+    with pytest.raises(SourceError, match="b is there already"):
+        WorkFolderFiles(str(tmp_path)).add(
+            [NewFile("a", b"ours"), NewFile("b", b"ours"), NewFile("c", b"ours")]
+        )
+    assert files_below(tmp_path) == {"b": b"theirs"}
+
+
+@pytest.mark.parametrize("target", ["elsewhere", "missing", "b"])
+def test_nothing_is_written_through_a_link(tmp_path: Path, target: str) -> None:
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    root = tmp_path / "fleet"
+    (root / "clusters").mkdir(parents=True)
+    (root / "clusters" / "edge-1").symlink_to(tmp_path / target)
+    with pytest.raises(SourceError, match="link"):
+        WorkFolderFiles(str(root)).add([NewFile("clusters/edge-1/a.yaml", b"ours")])
+    assert files_below(outside) == {}
+
+
+@pytest.mark.parametrize("path", ["../a", "a/../../b", "/etc/a", "", "a//b", "."])
+def test_no_path_leads_out_of_the_folder(tmp_path: Path, path: str) -> None:
+    root = tmp_path / "fleet"
+    with pytest.raises(SourceError):
+        WorkFolderFiles(str(root)).add([NewFile(path, b"ours")])
+    assert files_below(tmp_path) == {}
+
+
+def test_a_change_keeps_the_mode_and_leaves_no_other_file(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_bytes(b"before")
+    file.chmod(0o750)
+    WorkFolderFiles(str(tmp_path)).change([Edit("a.yaml", b"before", b"after")])
+    assert files_below(tmp_path) == {"a.yaml": b"after"}
+    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+
+
+def test_a_file_that_has_changed_since_it_was_read_stops_all_of_the_change(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"before")
+    (tmp_path / "b").write_bytes(b"somebody was faster")
+    with pytest.raises(SourceError, match="b has changed since it was read"):
+        WorkFolderFiles(str(tmp_path)).change(
+            [Edit("a", b"before", b"after"), Edit("b", b"before", b"after")]
+        )
+    assert files_below(tmp_path) == {"a": b"before", "b": b"somebody was faster"}
+
+
+def test_a_link_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"before")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(SourceError, match="b is a link"):
+        WorkFolderFiles(str(tmp_path)).change([Edit("b", b"before", b"after")])
+    assert (tmp_path / "b").is_symlink()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(SourceError, match="cannot be written"):
+        WorkFolderFiles(str(tmp_path)).add([NewFile("a", b"ours")])
+
+
+def test_where_a_file_stands_in_the_way_of_a_folder_it_is_told(tmp_path: Path) -> None:
+    (tmp_path / "clusters").write_text("a file")
+    with pytest.raises(SourceError, match="clusters"):
+        WorkFolderFiles(str(tmp_path)).add([NewFile("clusters/edge-1/a.yaml", b"ours")])
