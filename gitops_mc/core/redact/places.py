@@ -7,10 +7,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
-from gitops_mc.core.ignition import SourceDecodeError, decode_source, path_matches
+from gitops_mc.core.globs import name_matches, path_matches
+from gitops_mc.core.ignition import SourceDecodeError, decode_source
 from gitops_mc.core.model import MODULE_LABEL, BodyPath, JsonObject, Kind
 from gitops_mc.core.policy import Sensitive
 
@@ -46,7 +46,7 @@ def is_sensitive_file(sensitive: Sensitive, path: str) -> bool:
 
 
 def is_sensitive_unit(sensitive: Sensitive, name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in sensitive.units)
+    return name_matches(name, sensitive.units)
 
 
 def sensitive_parts(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
@@ -125,7 +125,7 @@ def _module(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
     label = value_at(body, ("metadata", "labels", MODULE_LABEL))
     for pattern in sensitive.modules:
         # the platform may have re-created the object without its labels: then it may be any module
-        if isinstance(label, str) and not fnmatchcase(label, pattern.module):
+        if isinstance(label, str) and not name_matches(label, (pattern.module,)):
             continue
         path = (*_CONFIG, *_pointer(value_at(body, _CONFIG), pattern.pointer))
         value = value_at(body, path)
