@@ -12,6 +12,7 @@ from typing import Any
 from gitops_mc.core.globs import name_matches, path_matches
 from gitops_mc.core.ignition import SourceDecodeError, decode_source
 from gitops_mc.core.model import MODULE_LABEL, BodyPath, JsonObject, Kind
+from gitops_mc.core.numbers import whole_number
 from gitops_mc.core.policy import Sensitive
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -138,8 +139,8 @@ def _pointer(document: Any, pointer: str) -> BodyPath:
     path: list[str | int] = []
     for raw in pointer.split("/")[1:]:
         key: str | int = raw.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, list) and raw.isdecimal():
-            key = int(raw)
+        if isinstance(document, list) and (position := whole_number(raw)) is not None:
+            key = position
         path.append(key)
         document = value_at(document, (key,))
     return tuple(path)
