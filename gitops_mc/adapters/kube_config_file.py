@@ -4,6 +4,7 @@ but the names of its contexts and clusters.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gitops_mc.core.errors import UsageError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NO_KUBECONFIG = "give the file that kubectl uses, for example ~/.kube/config"
+_PARTS = ("contexts", "clusters", "users")
 _SHOWN = 12
 """Contexts told by name; a kubeconfig of a whole fleet has hundreds."""
 
@@ -54,29 +56,59 @@ def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
     )
 
 
-def _document(path: Path) -> dict[str, Any]:
+def document_of(text: str, called: str, hint: str) -> dict[str, Any]:
+    """A kubeconfig's lists. Raises UsageError, with `hint`, where it has none, and shows nothing of it."""
     from yaml import YAMLError, safe_load  # noqa: PLC0415 - only where a kubeconfig is used
 
+    why = ""
     try:
-        found = safe_load(path.read_text(encoding="utf-8"))
+        found = safe_load(text)
+    except (YAMLError, ValueError, RecursionError):
+        found, why = None, "it is not YAML"  # the parser's error shows a piece of the file
+    if not why and not isinstance(found, dict):
+        why = "it is no kubeconfig"
+    missing = [p for p in _PARTS if not isinstance(found, dict) or not isinstance(found.get(p), list)]
+    if missing:
+        why = why or f"it is no kubeconfig, it has no list of {missing[0]}"
+        raise UsageError(f"{called} cannot be used: {why}", hint=hint)
+    return dict(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the current context leads to. It is damaged data as long as nobody has looked at it."""
+
+    name: str
+    cluster: dict[str, Any]
+    user: dict[str, Any]
+
+
+def chosen(document: dict[str, Any], called: str, hint: str) -> Chosen:
+    """Raises UsageError where it leads to no server."""
+    fault = _fault(document, "")
+    if fault:
+        raise UsageError(f"{shown('')} of {called} cannot be used: {fault}", hint=hint)
+    name = document["current-context"]
+    context = _inner(_entry(document, "contexts", name), "context")
+    return Chosen(
+        name,
+        _inner(_entry(document, "clusters", context.get("cluster")), "cluster"),
+        _inner(_entry(document, "users", context.get("user")), "user"),
+    )
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG) from error
+    except UnicodeDecodeError:
+        text = "\0"  # no YAML either
     except OSError as error:
         raise UsageError(
             f"the kubeconfig {path} cannot be read: {error.strerror}", hint=_NO_KUBECONFIG
         ) from error
-    except (YAMLError, ValueError, RecursionError):
-        raise _no_kubeconfig(path, "it is not YAML") from None  # the parser's error shows a piece of the file
-    if not isinstance(found, dict):
-        raise _no_kubeconfig(path, "it is no kubeconfig")
-    for part in ("contexts", "clusters", "users"):
-        if not isinstance(found.get(part), list):
-            raise _no_kubeconfig(path, f"it is no kubeconfig, it has no list of {part}")
-    return found
-
-
-def _no_kubeconfig(path: Path, why: str) -> UsageError:
-    return UsageError(f"the kubeconfig {path} cannot be used: {why}", hint=_NO_KUBECONFIG)
+    return document_of(text, f"the kubeconfig {path}", _NO_KUBECONFIG)
 
 
 def _fault(document: dict[str, Any], context: str) -> str:

@@ -19,6 +19,7 @@ from gitops_mc.adapters.git_remote import RemoteSource
 from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
 from gitops_mc.adapters.kube_config_file import current_token
+from gitops_mc.adapters.kube_embedded import embedded
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.api import RESOURCES, ClusterApi
@@ -207,10 +208,15 @@ class ProcessMeans:
             found[token] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
                 found[ca] = self.data.certificates(said.gateway.ca)
-        found |= {_file_of(c): self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
+        found |= {
+            _file_of(cluster): self._kubeconfig(ref) for cluster, ref in (said.kubeconfigs or {}).items()
+        }
         files = {name: self.files.write(name, content) for name, content in found.items()}
         self._tell_ends(spec.title, found, files)
         return files
+
+    def _kubeconfig(self, ref: Ref) -> bytes:
+        return embedded(self.data.value(ref), f"the kubeconfig under {ref.key} of Secret {ref.name}")
 
     def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
         token = next((found[n] for n in found if n.startswith(_GATEWAY)), b"").decode("utf-8", "replace")

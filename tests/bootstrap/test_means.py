@@ -220,3 +220,26 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Pat
 def test_what_is_made_for_a_fleet_is_closed_with_it(place: Place) -> None:
     place.means.close()
     assert place.home.left == 1
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [PROOF], interactiveMode: Never}}",
+        "{auth-provider: {name: gcp, config: {cmd-path: touch PROOF}}}",
+        "{tokenFile: /etc/passwd}",
+    ],
+)
+def test_a_kubeconfig_of_a_secret_runs_no_program_and_reads_no_file_of_the_pod(
+    place: Place, user: str
+) -> None:
+    proof = place.folder / "proof"
+    text = KUBECONFIG.replace("{token: t}", user.replace("PROOF", str(proof)))
+    place.secret("kube", config=text)
+    named = [{"cluster": "edge-1", "secretRef": {"name": "kube", "key": "config"}}]
+    with pytest.raises(
+        UsageError, match=r"the kubeconfig under config of Secret kube is not used: user\.\S+ (runs|reads)"
+    ):
+        place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
+    assert not proof.exists()
+    assert not (place.folder / "files").exists()
