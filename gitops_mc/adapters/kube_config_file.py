@@ -7,20 +7,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gitops_mc.adapters.named_files import NamedFile, kubeconfig_file
 from gitops_mc.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_NO_KUBECONFIG = "give the file that kubectl uses, for example ~/.kube/config"
 _PARTS = ("contexts", "clusters", "users")
 _SHOWN = 12
 """Contexts told by name; a kubeconfig of a whole fleet has hundreds."""
 
 
-def check_kubeconfig(path: Path) -> None:
+def check_kubeconfig(file: NamedFile) -> None:
     """Raises UsageError for a file that is no kubeconfig at all; its contexts are looked at when they are used."""
-    _document(path)
+    _document(file)
 
 
 def current_token(path: Path) -> str:
@@ -28,7 +28,7 @@ def current_token(path: Path) -> str:
     file is damaged.
     """
     try:
-        document = _document(path)
+        document = _document(kubeconfig_file(path))
     except UsageError:
         return ""
     context = _inner(_entry(document, "contexts", document.get("current-context")), "context")
@@ -41,18 +41,18 @@ def shown(context: str) -> str:
     return f"context {context}" if context else "the current context"
 
 
-def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
+def unusable(file: NamedFile, context: str, error: Exception | None) -> UsageError:
     """Why this context cannot be used, after the client's loader has failed with `error`, or found no address."""
     try:
-        fault = _fault(_document(path), context)
+        fault = _fault(_document(file), context)
     except UsageError as told:
         return told
     # the text of any other error could show a piece of the file
     fault = fault or (f"its certificates or token: {error.strerror}" if isinstance(error, OSError) else "")
     option = f" --context {context}" if context else ""
     return UsageError(
-        f"{shown(context)} of {path} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
-        hint=f"look at it with: kubectl --kubeconfig {path}{option} version",
+        f"{shown(context)} of {file} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
+        hint=f"look at it with: {file.tried}{option} version" if file.tried else file.hint,
     )
 
 
@@ -97,18 +97,16 @@ def chosen(document: dict[str, Any], called: str, hint: str) -> Chosen:
     )
 
 
-def _document(path: Path) -> dict[str, Any]:
+def _document(file: NamedFile) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = file.path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG) from error
+        raise UsageError(f"{file} is not there", hint=file.hint) from error
     except UnicodeDecodeError:
         text = "\0"  # no YAML either
     except OSError as error:
-        raise UsageError(
-            f"the kubeconfig {path} cannot be read: {error.strerror}", hint=_NO_KUBECONFIG
-        ) from error
-    return document_of(text, f"the kubeconfig {path}", _NO_KUBECONFIG)
+        raise UsageError(f"{file} cannot be read: {error.strerror}", hint=file.hint) from error
+    return document_of(text, file.called, file.hint)
 
 
 def _fault(document: dict[str, Any], context: str) -> str:

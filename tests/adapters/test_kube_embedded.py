@@ -16,6 +16,7 @@ from gitops_mc.core.errors import UsageError
 from tests.adapters.kube_peers import GET, QUICK, SECRET, TLS, Peer, serving
 
 CALLED = "the kubeconfig under kc of Secret edge-1"
+PRIVATE = b64encode(b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n").decode()
 DATA = b64encode((TLS / "ca.crt").read_bytes()).decode()
 
 
@@ -51,14 +52,17 @@ def test_nothing_is_kept_but_what_the_current_context_needs() -> None:
             {"name": "b", "cluster": {"server": "https://b", "certificate-authority": "/etc/passwd"}},
         ],
         "users": [
-            {"name": "a", "user": {"client-key-data": "k", "client-certificate-data": "c", "exec": None}},
+            {
+                "name": "a",
+                "user": {"client-key-data": PRIVATE, "client-certificate-data": DATA, "exec": None},
+            },
             {"name": "b", "user": {"exec": {"command": "sh"}}},
         ],
     }
     kept = json.loads(embedded(written({}, {}, **others), CALLED))
     assert [entry["name"] for part in ("contexts", "clusters", "users") for entry in kept[part]] == ["a"] * 3
     assert kept["clusters"][0]["cluster"] == {"server": "https://a"}
-    assert kept["users"][0]["user"] == {"client-key-data": "k", "client-certificate-data": "c"}
+    assert kept["users"][0]["user"] == {"client-key-data": PRIVATE, "client-certificate-data": DATA}
 
 
 @pytest.mark.parametrize(
@@ -76,6 +80,11 @@ def test_nothing_is_kept_but_what_the_current_context_needs() -> None:
         ({}, {"impersonateFile": SECRET}, "user.impersonateFile is not known here"),
         ({}, {"token": {"a": SECRET}}, "user.token is no text"),
         ({"proxy-url": [SECRET]}, {}, "cluster.proxy-url is no text"),
+        ({"certificate-authority-data": SECRET}, {}, "cluster.certificate-authority-data is no certificate in base64"),
+        ({"certificate-authority-data": PRIVATE}, {}, "cluster.certificate-authority-data is no certificate in base64"),
+        ({}, {"client-certificate-data": "AAAA"}, "user.client-certificate-data is no certificate in base64"),
+        ({}, {"client-key-data": DATA}, "user.client-key-data is no private key in base64"),
+        ({}, {"token": f"{SECRET}\nX-Evil: 1"}, "user.token holds characters that no bearer token has"),
     ],
 )  # fmt: skip
 def test_what_leads_out_of_it_is_refused_by_its_field(
