@@ -18,8 +18,9 @@ from pathlib import Path
 import pytest
 
 import gitops_mc
+from gitops_mc.core.fleetfile.sections import MOST_WINDOWS
 from gitops_mc.core.globs import LONGEST, MOST, path_matches
-from gitops_mc.core.model import FleetScope
+from gitops_mc.core.model import FleetScope, Severity
 from gitops_mc.core.redact.places import sensitive_parts
 from tests.core.desired_repositories import FLEET, config, desired
 
@@ -234,3 +235,14 @@ def test_until_sensitive_globs_are_within_the_limits_all_of_their_kind_is_hidden
     found = desired({"fleet.yaml": FLEET + spec, "clusters/edge-1/a.yaml": config()}).sensitive
     assert (found.paths, found.units) == (("**",), ("*",))
     assert [(m.module, m.pointer) for m in found.modules] == [("*", "")]
+
+
+def test_thousands_of_windows_are_a_problem_and_are_not_looked_at() -> None:
+    window = "    - freeze: {cron: '* * * * *', duration: 1m, timeZone: UTC}\n"
+    with _at_most(GENEROUS):
+        state = desired(
+            {"fleet.yaml": FLEET + "  windows:\n" + window * 4_000, "clusters/edge-1/a.yaml": config()}
+        )
+    (problem,) = [p for p in state.problems if "windows" in p.message]
+    assert problem.message == f"there are 4000 windows, at most {MOST_WINDOWS} are"
+    assert (problem.scope, problem.severity) == (FleetScope(), Severity.ERROR)

@@ -227,9 +227,20 @@ def _module_gate(section: Field) -> ModuleGatePolicy:
     )
 
 
+MOST_WINDOWS: Final = 50
+"""Each is looked at years ahead, whenever a commit is read; thousands of them stopped every Fleet for minutes."""
+
+
 def windows_of(section: Field) -> tuple[Window, ...]:
+    """No more than MOST_WINDOWS of them."""
     found: list[Window] = []
-    for item in section.items():
+    items = list(section.items())
+    if len(items) > MOST_WINDOWS:
+        section.note(
+            f"there are {len(items)} windows, at most {MOST_WINDOWS} are",
+            "say several hours or days in one `cron`",
+        )
+    for item in items[:MOST_WINDOWS]:
         fields = item.mapping("allow", "freeze")
         if len(fields) != 1 and isinstance(item.value, dict):
             item.note("an entry is one window", "write either allow: {..} or freeze: {..}")
