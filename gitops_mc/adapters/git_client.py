@@ -154,4 +154,4 @@ class GitClient:
         return replace(done, errors=held.hide(done.errors))
 
     def _failed(self, done: Done) -> SourceError:
-        return fetch_error(self.address.url, done.errors or f"git ended with {done.status}")
+        return fetch_error(self.address.url, done.errors or f"git ended with {done.status}", self.held.called)

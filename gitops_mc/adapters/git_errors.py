@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_mc.adapters.git_access import Called
 from gitops_mc.adapters.git_program import UnansweredSourceError
 from gitops_mc.core.errors import SourceError
 
@@ -24,6 +25,7 @@ def _row(said: str, means: str, hint: str, kind: type[SourceError] = SourceError
     return _Row(re.compile(said, re.IGNORECASE), means, hint, kind)
 
 
+_UNNAMED: Final = Called()
 _HERE: Final = (
     _row(
         r"no space left on device|disk quota exceeded",
@@ -41,13 +43,13 @@ _HERE: Final = (
 _THERE: Final = (
     _row(
         r"remote host identification has changed|host key for \S+ has changed",
-        "another host key than the one in known_hosts: somebody may stand in between, or the server has a new key",
-        "ask who runs the server; write the new key into known_hosts only after comparing its fingerprint",
+        "another host key than the one in {known_hosts}: somebody may stand in between, or the server has a new key",
+        "ask who runs the server; write the new key into {known_hosts} only after comparing its fingerprint",
     ),
     _row(
         r"host key verification failed|host key is known for",
-        "the host key of the server is not in known_hosts",
-        "add the line of ssh-keyscan to known_hosts after comparing its fingerprint with the published one",
+        "the host key of the server is not in {known_hosts}",
+        "add the line of ssh-keyscan to {known_hosts} after comparing its fingerprint with the published one",
     ),
     _row(
         r"no user exists for uid",
@@ -56,7 +58,7 @@ _THERE: Final = (
     ),
     _row(
         r"permission denied \(",
-        "the server does not accept the key",
+        "the server does not accept {key}",
         "is its public half registered as a deploy key of this repository, and is the user in the address right?",
     ),
     _row(
@@ -71,12 +73,12 @@ _THERE: Final = (
     ),
     _row(
         r"returned error: 401|could not read username|could not read password|authentication failed|returned error: 407",
-        "the server does not accept the credentials (401)",
+        "the server does not accept {credentials} (401)",
         "is the token expired, or revoked, or meant for a user name of its own?",
     ),
     _row(
         r"returned error: 403|http 403|access denied|not allowed to|permission to \S+ denied",
-        "the server knows the credentials and forbids the repository (403)",
+        "the server knows {credentials} and forbids the repository (403)",
         "give the token the right to read this repository",
     ),
     _row(
@@ -151,14 +153,15 @@ _THERE: Final = (
 )
 
 
-def fetch_error(url: str, said: str) -> SourceError:
+def fetch_error(url: str, said: str, called: Called = _UNNAMED) -> SourceError:
     """`said` is what the program wrote, without secrets."""
+    names = {"credentials": called.credentials, "key": called.key, "known_hosts": called.known_hosts}
     words = own_words(url, said)
     ours = "\n".join(line for line in words.splitlines() if not line.startswith("remote:"))
     for rows, text in ((_HERE, ours), (_THERE, words)):
         for row in rows:
             if row.said.search(text):
-                return row.kind(f"{url}: {row.means}", hint=row.hint)
+                return row.kind(f"{url}: {row.means.format(**names)}", hint=row.hint.format(**names))
     return SourceError(f"{url}: git failed: {shown(said)}", hint="what git said is all that is known")
 
 

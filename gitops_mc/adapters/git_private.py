@@ -10,15 +10,15 @@ from __future__ import annotations
 import base64
 import os
 import shlex
-import ssl
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, assert_never
 
-from gitops_mc.adapters.git_access import Access, Basic, Bearer, SshKey, token_of
+from gitops_mc.adapters.certificates import are_certificates
+from gitops_mc.adapters.git_access import Access, Basic, Bearer, Called, SshKey, token_of
 from gitops_mc.adapters.git_address import Address
 from gitops_mc.adapters.own_folder import own_folder, sweep
 from gitops_mc.adapters.private_files import write_privately
@@ -92,6 +92,7 @@ class Private:
     folder: Path
     environment: Mapping[str, str]
     secrets: tuple[str, ...]
+    called: Called = field(default_factory=Called)
 
     def write(self, name: str, data: bytes) -> Path:
         """A private file."""
@@ -100,7 +101,16 @@ class Private:
         return path
 
     def hide(self, text: str) -> str:
-        """The text without any of the secrets."""
+        """The text without any of the secrets, and with what files of the folder hold in place of their names."""
+        files = {
+            "identity": self.called.key,
+            "known_hosts": self.called.known_hosts,
+            "ca.pem": self.called.ca,
+            "trusted.asc": self.called.trust,
+            "allowed_signers": self.called.trust,
+        }
+        for name, called in files.items():
+            text = text.replace(str(self.folder / name), called)
         for secret in self.secrets:
             text = text.replace(secret, "[hidden]")
         return text
@@ -131,8 +141,10 @@ def _place() -> Path:
 
 
 def _check(address: Address, access: Access) -> None:
-    if access.ca.strip():
-        _check_ca(access.ca)
+    if access.ca.strip() and not are_certificates(access.ca):
+        raise SourceError(
+            f"{access.called.ca} cannot be read", hint="give them in PEM: -----BEGIN CERTIFICATE-----"
+        )
     credentials = access.credentials
     match address.scheme:
         case "ssh":
@@ -148,25 +160,18 @@ def _check(address: Address, access: Access) -> None:
         case "https" | "http":
             if isinstance(credentials, SshKey):
                 raise SourceError(
-                    f"a private key does not open an {address.scheme} address",
+                    f"{access.called.key} is a private one, which does not open an {address.scheme} address",
                     hint="give a user and password, or a bearer token; or write the address of SSH",
                 )
             if credentials is not None and address.scheme == "http" and not address.loopback:
-                raise SourceError("credentials are not sent over http", hint="write the https address")
+                raise SourceError(
+                    f"{access.called.credentials} are not sent over http", hint="write the https address"
+                )
         case "file":
             if credentials is not None:
                 raise SourceError("a local path needs no credentials", hint="leave them out")
         case _:
             assert_never(address.scheme)
-
-
-def _check_ca(ca: bytes) -> None:
-    try:
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=ca.decode("ascii", "replace"))
-    except (ssl.SSLError, ValueError) as error:
-        raise SourceError(
-            "the given CA certificates cannot be read", hint="give them in PEM: -----BEGIN CERTIFICATE-----"
-        ) from error
 
 
 def _filled(folder: Path, address: Address, access: Access) -> Private:
@@ -186,8 +191,10 @@ def _filled(folder: Path, address: Address, access: Access) -> Private:
     }
     header = _header(access)
     if not header.isprintable() or not header.isascii():
-        raise SourceError("the credentials hold characters that no header can", hint="write the Secret anew")
-    held = Private(folder, environment, _secrets(access, header))
+        raise SourceError(
+            f"{access.called.credentials} hold characters that no header can", hint="write the Secret anew"
+        )
+    held = Private(folder, environment, _secrets(access, header), access.called)
     config = _FIXED
     if access.ca.strip():
         ca = held.write("ca.pem", access.ca)

@@ -86,7 +86,7 @@ def _gpg(parts: _Parts, keys: bytes, held: Private, bounds: Bounds) -> Signed | 
         gpg = _run_gpg(held, bounds, "--import", str(held.write("trusted.asc", keys)))
         if "IMPORT_OK" not in gpg.output.decode("utf-8", "replace"):
             raise SourceError(
-                f"the GPG keys to trust cannot be read: {shown(gpg.errors)}",
+                f"{held.called.trust} for GPG cannot be read: {shown(held.hide(gpg.errors))}",
                 hint="give public keys, armored: gpg --armor --export KEY",
             )
     signature, payload = held.write("signature", parts.signature), held.write("payload", parts.payload)

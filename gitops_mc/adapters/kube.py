@@ -13,9 +13,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
-from gitops_mc.adapters.kube_config_file import check_kubeconfig, unusable
+from gitops_mc.adapters.kube_config_file import check_kubeconfig, shown, unusable
 from gitops_mc.adapters.kube_token import Stamp, TokenFile, checked_token
 from gitops_mc.adapters.kube_wire import LARGEST_ANSWER, Wire, configuration
+from gitops_mc.adapters.named_files import NamedFile, ca_file, kubeconfig_file, token_file
 from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER
 
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
 class _WithToken:
     """Calls with a bearer token from a file, over one pool."""
 
-    def __init__(self, token_file: Path, wire: Wire) -> None:
-        self._token = TokenFile(token_file)
+    def __init__(self, token: Path | NamedFile, wire: Wire) -> None:
+        self._token = TokenFile(token if isinstance(token, NamedFile) else token_file(token))
         self._token.value()
         self._wire = wire
 
@@ -56,14 +57,14 @@ class GatewayTransport(_WithToken):
     def __init__(
         self,
         url: str,
-        token_file: Path,
-        ca_file: Path | None = None,
+        token: Path | NamedFile,
+        ca: Path | NamedFile | None = None,
         *,
         connections: int = 32,
         proxy: str = "",
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
-        """`connections` are kept alive and shared by all clusters; `ca_file` None: the system's CAs.
+        """`connections` are kept alive and shared by all clusters; `ca` None: the system's CAs.
 
         The token file is read now, when it has changed, and after a 401. Raises UsageError.
         """
@@ -74,7 +75,7 @@ class GatewayTransport(_WithToken):
                 hint="the address of the platform; clusters are below /kubernetes/<cluster>",
             )
         self._url = url.rstrip("/")
-        super().__init__(token_file, _wire(self._url, ca_file, connections, proxy, largest_answer))
+        super().__init__(token, _wire(self._url, ca, connections, proxy, largest_answer))
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
         """As the port promises."""
@@ -85,12 +86,10 @@ class GatewayTransport(_WithToken):
 class ServerTransport(_WithToken):
     """Global alone, by the address of its API server: what a process in that cluster has."""
 
-    def __init__(
-        self, url: str, token_file: Path, ca_file: Path, *, connections: int = 8, proxy: str = ""
-    ) -> None:
+    def __init__(self, url: str, token: Path, ca: Path, *, connections: int = 8, proxy: str = "") -> None:
         """The token file is read now, when it has changed, and after a 401. Raises UsageError."""
         self._url = url.rstrip("/")
-        super().__init__(token_file, _wire(self._url, ca_file, connections, proxy, LARGEST_ANSWER))
+        super().__init__(token, _wire(self._url, ca, connections, proxy, LARGEST_ANSWER))
 
     def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
         """As the port promises. Raises UsageError for any other cluster."""
@@ -103,11 +102,13 @@ class ServerTransport(_WithToken):
         return self._carry(f"{cluster}: {request.method} {request.path}", url, request, timeout)
 
 
-def _wire(url: str, ca_file: Path | None, connections: int, proxy: str, largest: int) -> Wire:
-    if ca_file is not None and not ca_file.is_file():
-        raise UsageError(f"the CA file {ca_file} is not there", hint="give a file with PEM certificates")
-    trusted = f"the CAs in {ca_file}" if ca_file else "the system's CAs"
-    return Wire(configuration(url, ca_file, connections, proxy), trusted, largest)
+def _wire(url: str, ca: Path | NamedFile | None, connections: int, proxy: str, largest: int) -> Wire:
+    if ca is None:
+        return Wire(configuration(url, None, connections, proxy), "the system's CAs", largest)
+    file = ca if isinstance(ca, NamedFile) else ca_file(ca)
+    if not file.path.is_file():
+        raise UsageError(f"{file} is not there", hint=file.hint)
+    return Wire(configuration(url, file.path, connections, proxy), f"the CAs in {file}", largest)
 
 
 class Others(Enum):
@@ -125,7 +126,7 @@ class KubeconfigTransport:
 
     def __init__(
         self,
-        kubeconfig: Path,
+        kubeconfig: Path | NamedFile,
         contexts: Mapping[str, str],
         *,
         others: Others = Others.NOT_REACHED,
@@ -133,8 +134,8 @@ class KubeconfigTransport:
         largest_answer: int = LARGEST_ANSWER,
     ) -> None:
         """`contexts` by cluster name, `""`: the file's current one; `connections` are kept alive per cluster. Raises UsageError."""
-        check_kubeconfig(kubeconfig)
-        self._kubeconfig = kubeconfig
+        self._kubeconfig = kubeconfig if isinstance(kubeconfig, NamedFile) else kubeconfig_file(kubeconfig)
+        check_kubeconfig(self._kubeconfig)
         self._contexts = dict(contexts)
         self._others = others
         self._connections = connections
@@ -177,7 +178,7 @@ class KubeconfigTransport:
                 f"no kubeconfig context is named for cluster {cluster} (named: {known})",
                 hint=f"add a context of {self._kubeconfig} for it",
             )
-        stamp = Stamp.of(self._kubeconfig)
+        stamp = Stamp.of(self._kubeconfig.path)
         with self._lock:
             found = self._open.get(cluster)
         if found is not None and stamp in (None, found.stamp):
@@ -193,18 +194,19 @@ class _Context:
     """One context of a kubeconfig: address, pool, and credentials that may expire and be renewed by a plugin."""
 
     def __init__(
-        self, kubeconfig: Path, context: str, stamp: Stamp | None, connections: int, largest: int
+        self, kubeconfig: NamedFile, context: str, stamp: Stamp | None, connections: int, largest: int
     ) -> None:
         from kubernetes.config import ConfigException, kube_config  # noqa: PLC0415 - half a second, only where it is used
         from yaml import YAMLError  # noqa: PLC0415 - what the client's loader raises
 
         self.stamp = stamp
-        self._name = context
+        self._named = f"{shown(context)} of {kubeconfig}"
+        self._hint = kubeconfig.hint
         self._lock = threading.Lock()
         self._settings = configuration("", None, connections, "")
         try:
             kube_config.load_kube_config(  # type: ignore[no-untyped-call]
-                config_file=str(kubeconfig),
+                config_file=str(kubeconfig.path),
                 context=context or None,
                 client_configuration=self._settings,
                 persist_config=False,
@@ -223,11 +225,11 @@ class _Context:
         self.url = self._settings.host.rstrip("/")
         if not self.url:
             raise unusable(kubeconfig, context, None)
-        self.wire = Wire(self._settings, f"the CA of context {context} in {kubeconfig}", largest)
+        self.wire = Wire(self._settings, f"the CA of {self._named}", largest)
 
     def authorization(self) -> str:
         """Value of the Authorization header, or `""` (client certificates). Runs the credential plugin when it has expired."""
         with self._lock:
             settings = self._settings.auth_settings()
         found = settings.get("BearerToken", {}).get("value") or ""
-        return checked_token(found, f"the token of context {self._name}") if found else ""
+        return checked_token(found, f"the token of {self._named}", self._hint) if found else ""

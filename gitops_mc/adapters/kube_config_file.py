@@ -4,21 +4,23 @@ but the names of its contexts and clusters.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gitops_mc.adapters.named_files import NamedFile, kubeconfig_file
 from gitops_mc.core.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_NO_KUBECONFIG = "give the file that kubectl uses, for example ~/.kube/config"
+_PARTS = ("contexts", "clusters", "users")
 _SHOWN = 12
 """Contexts told by name; a kubeconfig of a whole fleet has hundreds."""
 
 
-def check_kubeconfig(path: Path) -> None:
+def check_kubeconfig(file: NamedFile) -> None:
     """Raises UsageError for a file that is no kubeconfig at all; its contexts are looked at when they are used."""
-    _document(path)
+    _document(file)
 
 
 def current_token(path: Path) -> str:
@@ -26,7 +28,7 @@ def current_token(path: Path) -> str:
     file is damaged.
     """
     try:
-        document = _document(path)
+        document = _document(kubeconfig_file(path))
     except UsageError:
         return ""
     context = _inner(_entry(document, "contexts", document.get("current-context")), "context")
@@ -39,44 +41,72 @@ def shown(context: str) -> str:
     return f"context {context}" if context else "the current context"
 
 
-def unusable(path: Path, context: str, error: Exception | None) -> UsageError:
+def unusable(file: NamedFile, context: str, error: Exception | None) -> UsageError:
     """Why this context cannot be used, after the client's loader has failed with `error`, or found no address."""
     try:
-        fault = _fault(_document(path), context)
+        fault = _fault(_document(file), context)
     except UsageError as told:
         return told
     # the text of any other error could show a piece of the file
     fault = fault or (f"its certificates or token: {error.strerror}" if isinstance(error, OSError) else "")
     option = f" --context {context}" if context else ""
     return UsageError(
-        f"{shown(context)} of {path} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
-        hint=f"look at it with: kubectl --kubeconfig {path}{option} version",
+        f"{shown(context)} of {file} cannot be used: {fault or 'an entry of it is incomplete or damaged'}",
+        hint=f"look at it with: {file.tried}{option} version" if file.tried else file.hint,
     )
 
 
-def _document(path: Path) -> dict[str, Any]:
+def document_of(text: str, called: str, hint: str) -> dict[str, Any]:
+    """A kubeconfig's lists. Raises UsageError, with `hint`, where it has none, and shows nothing of it."""
     from yaml import YAMLError, safe_load  # noqa: PLC0415 - only where a kubeconfig is used
 
+    why = ""
     try:
-        found = safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise UsageError(f"the kubeconfig {path} is not there", hint=_NO_KUBECONFIG) from error
-    except OSError as error:
-        raise UsageError(
-            f"the kubeconfig {path} cannot be read: {error.strerror}", hint=_NO_KUBECONFIG
-        ) from error
+        found = safe_load(text)
     except (YAMLError, ValueError, RecursionError):
-        raise _no_kubeconfig(path, "it is not YAML") from None  # the parser's error shows a piece of the file
-    if not isinstance(found, dict):
-        raise _no_kubeconfig(path, "it is no kubeconfig")
-    for part in ("contexts", "clusters", "users"):
-        if not isinstance(found.get(part), list):
-            raise _no_kubeconfig(path, f"it is no kubeconfig, it has no list of {part}")
-    return found
+        found, why = None, "it is not YAML"  # the parser's error shows a piece of the file
+    if not why and not isinstance(found, dict):
+        why = "it is no kubeconfig"
+    missing = [p for p in _PARTS if not isinstance(found, dict) or not isinstance(found.get(p), list)]
+    if missing:
+        why = why or f"it is no kubeconfig, it has no list of {missing[0]}"
+        raise UsageError(f"{called} cannot be used: {why}", hint=hint)
+    return dict(found)
 
 
-def _no_kubeconfig(path: Path, why: str) -> UsageError:
-    return UsageError(f"the kubeconfig {path} cannot be used: {why}", hint=_NO_KUBECONFIG)
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the current context leads to. It is damaged data as long as nobody has looked at it."""
+
+    name: str
+    cluster: dict[str, Any]
+    user: dict[str, Any]
+
+
+def chosen(document: dict[str, Any], called: str, hint: str) -> Chosen:
+    """Raises UsageError where it leads to no server."""
+    fault = _fault(document, "")
+    if fault:
+        raise UsageError(f"{shown('')} of {called} cannot be used: {fault}", hint=hint)
+    name = document["current-context"]
+    context = _inner(_entry(document, "contexts", name), "context")
+    return Chosen(
+        name,
+        _inner(_entry(document, "clusters", context.get("cluster")), "cluster"),
+        _inner(_entry(document, "users", context.get("user")), "user"),
+    )
+
+
+def _document(file: NamedFile) -> dict[str, Any]:
+    try:
+        text = file.path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"{file} is not there", hint=file.hint) from error
+    except UnicodeDecodeError:
+        text = "\0"  # no YAML either
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}", hint=file.hint) from error
+    return document_of(text, file.called, file.hint)
 
 
 def _fault(document: dict[str, Any], context: str) -> str:

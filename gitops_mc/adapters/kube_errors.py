@@ -68,7 +68,7 @@ def _plain(error: BaseException, timeout: float, trusted: str) -> tuple[str, str
 def _certificate(error: ssl.SSLCertVerificationError, trusted: str) -> tuple[str, str]:
     signer = (
         f"the certificate is not signed by {trusted} ({error.verify_message or 'verification failed'})",
-        "pass the CA that signed the server's certificate: --ca-file FILE, or certificate-authority in the kubeconfig",
+        "pass the CA that signed the server's certificate: --ca-file FILE, certificate-authority in the kubeconfig, or caRef of the Fleet",
     )
     cause, hint = _VERIFY.get(error.verify_code or 0, signer)
     return f"TLS: {cause}", hint

@@ -12,7 +12,7 @@ from gitops_mc.core.errors import UsageError
 if TYPE_CHECKING:
     from pathlib import Path
 
-_WANTED = "give a file that holds nothing but a bearer token"
+    from gitops_mc.adapters.named_files import NamedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +39,15 @@ class Stamp:
 class TokenFile:
     """The token in a file, as it is now. Safe to use from several threads."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, file: NamedFile) -> None:
+        self._file = file
+        self._path = file.path
         self._lock = threading.Lock()
         self._stamp: Stamp | None = None
         self._value = ""
 
     def __repr__(self) -> str:
-        return f"TokenFile({self._path})"
+        return f"TokenFile({self._file})"
 
     def value(self) -> str:
         """The token, read again if the file has changed. Raises UsageError if there has never been a readable one."""
@@ -64,7 +65,7 @@ class TokenFile:
 
     def _read(self, stamp: Stamp | None) -> None:
         try:
-            value = checked_token(self._path.read_text(encoding="utf-8"), f"the token file {self._path}")
+            value = checked_token(self._path.read_text(encoding="utf-8"), self._file.called, self._file.hint)
         except (OSError, UnicodeDecodeError, UsageError) as error:
             if self._value:
                 return  # amid a renewal that is not atomic: the server judges the token we have
@@ -72,19 +73,19 @@ class TokenFile:
                 raise
             reason = error.strerror if isinstance(error, OSError) else "not text"
             raise UsageError(
-                f"the token file {self._path} cannot be read: {reason}",
-                hint=_WANTED,
+                f"{self._file} cannot be read: {reason}",
+                hint=self._file.hint,
             ) from None  # a decoding error shows the file's bytes
         self._value, self._stamp = value, stamp
 
 
-def checked_token(text: str, origin: str) -> str:
+def checked_token(text: str, origin: str, hint: str) -> str:
     """The token without the white space around it. Raises UsageError if it could not stand in a header: the HTTP library's
     own complaint would show it.
     """
     token = text.strip()
     if not token:
-        raise UsageError(f"{origin} is empty", hint=_WANTED)
+        raise UsageError(f"{origin} is empty", hint=hint)
     if not token.isascii() or not token.isprintable():
-        raise UsageError(f"{origin} holds characters that no bearer token has", hint=_WANTED)
+        raise UsageError(f"{origin} holds characters that no bearer token has", hint=hint)
     return token

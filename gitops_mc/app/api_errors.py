@@ -240,7 +240,7 @@ _KINDS: dict[int, type[ApiError]] = {
 }
 
 _HINTS: dict[type[ApiError], str] = {
-    UnauthorizedError: "renew the token; the token file is read again when it changes",
+    UnauthorizedError: "renew the token; its file, or Secret, is read again when it changes",
     ForbiddenError: "grant the right to the token's user, or use another token; `gitops-mc doctor` lists what is needed",
     StaleError: "it changed since it was read; the next pass reads it again",
     ApplyConflictError: "another manager owns these fields; remove them from one side, or name the manager in the "

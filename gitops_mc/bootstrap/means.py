@@ -6,19 +6,23 @@ import random
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Protocol
 
+from gitops_mc.adapters.certificates import are_certificates
 from gitops_mc.adapters.git_access import Access as GitAccess
-from gitops_mc.adapters.git_access import Trust, credentials_of, token_of
+from gitops_mc.adapters.git_access import Called, Credentials, Trust, credentials_of, key_of, token_of
 from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_remote import RemoteSource
 from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
 from gitops_mc.adapters.kube_config_file import current_token
+from gitops_mc.adapters.kube_embedded import HINT as EMBEDDED
+from gitops_mc.adapters.kube_embedded import embedded
+from gitops_mc.adapters.named_files import NamedFile
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.api import RESOURCES, ClusterApi
@@ -26,7 +30,7 @@ from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Clock, Request, Response, Transport
 from gitops_mc.app.telemetry_ports import Credential
-from gitops_mc.core.custom.fleet_spec import FleetSpec, Ref
+from gitops_mc.core.custom.fleet_spec import FleetSpec, GatewayRef, GitSource, Ref
 from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
 from gitops_mc.core.expiry import expiry_of
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
@@ -34,6 +38,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 _CALLS_AT_ONCE: Final = 32
 _MADE_BY: Final[Mapping[str, str]] = {"Secret": "secret generic", "ConfigMap": "configmap"}
 """How kubectl makes one."""
+_PUT_A_TOKEN: Final = "put nothing but a bearer token there"  # noqa: S105 - a hint
 _GATEWAY: Final = "gateway-"
 _KUBECONFIG: Final = "kubeconfig-"
 
@@ -80,10 +85,10 @@ class Data:
     def certificates(self, ref: Ref) -> bytes:
         """What `ca.crt` of a ConfigMap holds. Raises UsageError where that is nothing: none is not the system's."""
         found = self.config(Ref(ref.name, "ca.crt")).get("ca.crt", b"")
-        if b"-----BEGIN CERTIFICATE-----" not in found:
+        if not are_certificates(found):
             raise UsageError(
-                f"ConfigMap {ref.name} has no certificates under ca.crt",
-                hint=f"kubectl -n {self.namespace} create configmap {ref.name} --from-file=ca.crt=FILE",
+                f"ConfigMap {ref.name} has no certificates under ca.crt that can be read",
+                hint=self.made("ConfigMap", ref.name, "ca.crt"),
             )
         return found
 
@@ -95,13 +100,17 @@ class Data:
             raise UsageError(f"Secret {ref.name} has no key {ref.key}", hint=f"its keys: {there}")
         return held[ref.key]
 
+    def made(self, kind: str, name: str, key: str) -> str:
+        """The command that makes one."""
+        return f"kubectl -n {self.namespace} create {_MADE_BY[kind]} {name} --from-file={key}=FILE"
+
     def _read(self, kind: str, ref: Ref) -> JsonObject:
         try:
             return self.api.get(GLOBAL_CLUSTER, RESOURCES[kind], ref.name, namespace=self.namespace)
         except NotFoundError as error:
             raise UsageError(
                 f"{kind} {ref.name} is not in namespace {self.namespace}",
-                hint=f"kubectl -n {self.namespace} create {_MADE_BY[kind]} {ref.name} --from-file={ref.key or 'KEY'}=FILE",
+                hint=self.made(kind, ref.name, ref.key or "KEY"),
             ) from error
 
 
@@ -169,14 +178,30 @@ class ProcessMeans:
 
     def _git_access(self, spec: FleetSpec) -> GitAccess:
         said = spec.source
-        credentials = credentials_of(self.data.secret(said.credentials)) if said.credentials else None
+        credentials, called = self._git_credentials(said)
         self.expires(spec.title, Credential.GIT, expiry_of(token_of(credentials)))
         ca = self.data.certificates(said.ca) if said.ca else b""
         trust = None
         if said.signers is not None:
             keys = self.data.config(said.signers)
-            trust = Trust(gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""))
-        return GitAccess(credentials, ca, said.known_hosts.encode(), trust)
+            trust = Trust(
+                gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""), held_by=f"ConfigMap {said.signers.name}"
+            )
+        return GitAccess(credentials, ca, said.known_hosts.encode(), trust, called)
+
+    def _git_credentials(self, said: GitSource) -> tuple[Credentials | None, Called]:
+        called = Called(
+            ca=f"the certificates under ca.crt of ConfigMap {said.ca.name}" if said.ca else "",
+            known_hosts="spec.source.knownHosts of the Fleet",
+            trust=f"the keys in ConfigMap {said.signers.name}" if said.signers else "",
+        )
+        if said.credentials is None:
+            return None, called
+        secret, name = self.data.secret(said.credentials), said.credentials.name
+        under = f"under {key_of(secret)} of Secret {name}"
+        return credentials_of(secret, f"Secret {name}"), replace(
+            called, credentials=f"the credentials {under}", key=f"the key {under}"
+        )
 
     def _clusters(self, spec: FleetSpec) -> Transport:
         """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no
@@ -184,19 +209,34 @@ class ProcessMeans:
         """
         files, said = self._written(spec), spec.clusters
         ways = {
-            cluster: KubeconfigTransport(files[_file_of(cluster)], {cluster: ""})
-            for cluster in said.kubeconfigs or {}
+            cluster: KubeconfigTransport(
+                NamedFile(files[_file_of(cluster)], _kubeconfig_called(ref), EMBEDDED), {cluster: ""}
+            )
+            for cluster, ref in (said.kubeconfigs or {}).items()
         }
         gateway = None
         if said.gateway is not None:
-            token, ca = _files_of(said.gateway.url)
-            gateway = GatewayTransport(said.gateway.url, files[token], files.get(ca))
+            gateway = self._gateway(said.gateway, files)
         for way in self._ways:
             way.close()
         self._ways = [*ways.values(), *([] if gateway is None else [gateway])]
         if gateway is None:
             return ByCluster(ways, self.home) if ways else self.home
         return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
+
+    def _gateway(self, said: GatewayRef, files: Mapping[str, Path]) -> GatewayTransport:
+        token, ca = _files_of(said.url)
+        in_secret = NamedFile(
+            files[token], f"the token under {said.token.key} of Secret {said.token.name}", _PUT_A_TOKEN
+        )
+        if said.ca is None:
+            return GatewayTransport(said.url, in_secret)
+        there = f"ca.crt of ConfigMap {said.ca.name}"
+        return GatewayTransport(
+            said.url,
+            in_secret,
+            NamedFile(files[ca], there, self.data.made("ConfigMap", said.ca.name, "ca.crt")),
+        )
 
     def _written(self, spec: FleetSpec) -> dict[str, Path]:
         """Secrets as files that only this process may read: transports read them again when they change."""
@@ -207,10 +247,15 @@ class ProcessMeans:
             found[token] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
                 found[ca] = self.data.certificates(said.gateway.ca)
-        found |= {_file_of(c): self.data.value(ref) for c, ref in (said.kubeconfigs or {}).items()}
+        found |= {
+            _file_of(cluster): self._kubeconfig(ref) for cluster, ref in (said.kubeconfigs or {}).items()
+        }
         files = {name: self.files.write(name, content) for name, content in found.items()}
         self._tell_ends(spec.title, found, files)
         return files
+
+    def _kubeconfig(self, ref: Ref) -> bytes:
+        return embedded(self.data.value(ref), _kubeconfig_called(ref))
 
     def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
         token = next((found[n] for n in found if n.startswith(_GATEWAY)), b"").decode("utf-8", "replace")
@@ -230,6 +275,10 @@ def _files_of(gateway: str) -> tuple[str, str]:
     """Of its token and its certificates: of this address alone, so that calls which are under way to another one never carry them."""
     name = sha256(gateway.encode()).hexdigest()[:16]
     return f"{_GATEWAY}{name}", f"ca-{name}.crt"
+
+
+def _kubeconfig_called(ref: Ref) -> str:
+    return f"the kubeconfig under {ref.key} of Secret {ref.name}"
 
 
 def _file_of(cluster: str) -> str:

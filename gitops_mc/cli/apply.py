@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -18,6 +17,7 @@ from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import UsageError
+from gitops_mc.core.globs import name_matches
 from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.waves import lines
 
@@ -122,12 +122,12 @@ def _overriding(globs: tuple[str, ...], reason: str, everybody: tuple[str, ...])
             hint='--override-window CLUSTER --reason "the fix for tonight\'s outage"',
         )
     for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in everybody):
+        if not any(name_matches(name, (glob,)) for name in everybody):
             close = get_close_matches(glob, everybody, n=1)
             hint = f"did you mean {close[0]}?" if close else f"clusters: {', '.join(everybody)}"
             raise UsageError(f"--override-window {glob}: there is no such cluster", hint=hint)
     told = f"{whoami()}: {reason}"
-    return {name: told for name in everybody if any(fnmatchcase(name, glob) for glob in globs)}
+    return {name: told for name in everybody if name_matches(name, globs)}
 
 
 def _known(names: tuple[str, ...], found: DesiredState) -> frozenset[str]:

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from gitops_mc.core.numbers import whole_number
+
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _LONGEST_DAY: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
@@ -44,7 +46,7 @@ _FIELDS: Final = (
     _Field("month", 1, 12, _MONTHS),
     _Field("day of week", 0, 7, _WEEKDAYS),
 )
-_PART: Final = re.compile(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/([0-9]+))?")
+_PART: Final = re.compile(r"(?:(\*)|(\w+)(?:-(\w+))?)(?:/([0-9]{1,4}))?")
 
 
 def parse_cron(text: str) -> Cron:
@@ -74,7 +76,7 @@ def _values(text: str, field: _Field) -> frozenset[int]:
         high = _number(last, field) if last is not None else field.high if star or step else low
         if low > high:
             raise CronError(f"the field {field.name} has the range {part!r}, which ends before it begins")
-        if step == "0":
+        if step is not None and int(step) == 0:
             raise CronError(f"the field {field.name} has a step of 0")
         values.update(range(low, high + 1, int(step or 1)))
     return frozenset(values)
@@ -83,6 +85,7 @@ def _values(text: str, field: _Field) -> frozenset[int]:
 def _number(text: str, field: _Field) -> int:
     if text.lower() in field.names:
         return field.names.index(text.lower()) + field.low
-    if not text.isascii() or not text.isdigit() or not field.low <= int(text[:4]) <= field.high:
+    number = whole_number(text)
+    if number is None or not field.low <= number <= field.high:
         raise CronError(f"the field {field.name} has {text!r}; it goes from {field.low} to {field.high}")
-    return int(text)
+    return number

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from types import MappingProxyType
 
+from gitops_mc.core.globs import name_matches
 from gitops_mc.core.model import JsonObject, matches_selector
 
 
@@ -42,9 +42,9 @@ class ClusterSelector:
     excluded: tuple[str, ...] = ()
 
     def matches(self, name: str, labels: Mapping[str, str]) -> bool:
-        if any(fnmatchcase(name, glob) for glob in self.excluded):
+        if name_matches(name, self.excluded):
             return False
-        if self.names is not None and not any(fnmatchcase(name, glob) for glob in self.names):
+        if self.names is not None and not name_matches(name, self.names):
             return False
         return self.selector is None or matches_selector(self.selector, labels)
 

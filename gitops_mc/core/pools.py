@@ -14,7 +14,7 @@ BUILT_IN_POOLS = (MASTER_POOL, WORKER_POOL)
 """The operator makes them at its first start (ACP docs, Machine Configuration: Overview); they are never deleted."""
 
 _CLASSES = {MASTER_POOL: PoolClass.MASTER, WORKER_POOL: PoolClass.WORKER}
-_LIMIT = re.compile(r"\s*(\d+)\s*(%?)\s*")
+_LIMIT = re.compile(r"\s*([0-9]{1,18})\s*(%?)\s*")
 
 
 def pool_class(pool: str) -> PoolClass:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
-_VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
+_VERSION = re.compile(r"v?([0-9]{1,18}(?:\.[0-9]{1,18})*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 _NUMBERS = 3
 
 _Identifier: TypeAlias = tuple[int, int, str]
+"""Numbers before words; numbers by their length and then their digits, however many those are."""
 
 
 class Version(NamedTuple):
@@ -22,7 +23,7 @@ class Version(NamedTuple):
 
 
 def parse_version(text: str) -> Version | None:
-    """The version a text says, or None when it says none."""
+    """The version a text says, or None when it says none, or one with a number of more than 18 digits."""
     found = _VERSION.fullmatch(text.strip())
     if found is None:
         return None
@@ -52,4 +53,5 @@ def newer(one: str, other: str) -> bool | None:
 
 
 def _identifier(part: str) -> _Identifier:
-    return (0, int(part), "") if part.isdecimal() else (1, 0, part)
+    digits = part.lstrip("0")
+    return (0, len(digits), digits) if part.isdecimal() else (1, 0, part)

@@ -28,6 +28,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from gitops_mc.app.rate_limit import Bucket, Granted, Rate, take
+from gitops_mc.core.numbers import whole_number
 from gitops_mc.web.routing import application
 from gitops_mc.web.signatures import knows_secret
 
@@ -148,7 +149,7 @@ class Webhook:
 def _announced(request: Request) -> int:
     """The size that the request says it has, or 0; the server below has refused what is no number."""
     said = request.headers.get("content-length", "")
-    return int(said) if said.isascii() and said.isdigit() else 0
+    return whole_number(said) or 0
 
 
 async def _body(request: Request) -> bytes:

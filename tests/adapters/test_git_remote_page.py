@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import asyncssh
 import pytest
 import yaml
 
-from gitops_mc.adapters.git_access import Access, Trust, credentials_of
+from gitops_mc.adapters.git_access import Access, Called, Trust, credentials_of
 from gitops_mc.adapters.git_client import _OLDEST
 from gitops_mc.adapters.git_errors import _HERE, _THERE
 from gitops_mc.adapters.git_remote import _DEPTHS, Limits, RemoteSource
@@ -156,7 +156,8 @@ def test_the_fleets_of_the_page_say_what_the_page_says() -> None:
 def test_the_messages_and_the_numbers_of_the_page_are_those_of_the_program() -> None:
     told = re.findall(r"^\| (.*?) \| ", PAGE, flags=re.MULTILINE)
     words = "; ".join(told)
-    rows = [row.means for row in (*_HERE, *_THERE)]
+    named = asdict(Called())
+    rows = [row.means.format(**named) for row in (*_HERE, *_THERE)]
     for cell in told[2:]:
         for message in cell.split("; ")[:1] if "main" in cell else cell.split("; "):
             known = [means for means in rows if means.startswith(message)]

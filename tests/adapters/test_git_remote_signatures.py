@@ -263,7 +263,7 @@ def test_keys_that_are_none_are_an_error_of_their_own(
     given: bytes, fleet: Origin, gpg: Gpg, keys: Keys, tmp_path: Path
 ) -> None:
     gpg_commit(fleet, gpg, keys.alice)
-    with pytest.raises(SourceError, match="GPG keys to trust cannot be read"):
+    with pytest.raises(SourceError, match="the keys to trust for GPG cannot be read"):
         Followed(fleet, tmp_path / "cache", Trust(gpg=given)).source.poll()
 
 

@@ -181,7 +181,7 @@ def test_a_key_with_a_passphrase_is_told_before_it_is_used(form: str, tmp_path: 
                 ssh_key(file.read_bytes())
         else:
             assert ssh_key(file.read_bytes().replace(b"\n", b"\r\n")) == SshKey(file.read_bytes())
-    with pytest.raises(SourceError, match="is none"):
+    with pytest.raises(SourceError, match="is no private SSH key"):
         ssh_key((tmp_path / "key0.pub").read_bytes())
 
 

@@ -11,18 +11,22 @@ from pathlib import Path
 
 import pytest
 
+from gitops_mc.adapters.git_address import address_of
+from gitops_mc.adapters.git_errors import fetch_error
+from gitops_mc.adapters.git_private import private
 from gitops_mc.adapters.git_shelf import Shelf
 from gitops_mc.adapters.private_files import PrivateFiles
-from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.core.custom.fleet_spec import fleet_spec
-from gitops_mc.core.errors import SourceError, UsageError
+from gitops_mc.core.errors import GitopsMcError, SourceError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from gitops_mc.sandbox.transport import DirectTransport
 from gitops_mc.sandbox.virtual import VirtualClock
+from tests.adapters.kube_peers import TLS, Peer, serving
 
 NAMESPACE = "gitops-mc"
 CERTIFICATES = (Path(__file__).parents[1] / "data" / "tls" / "ca.crt").read_text()
@@ -88,7 +92,10 @@ class Place:
         )
 
     def secret(self, name: str, **data: str) -> None:
-        coded = {k: b64encode(v.encode()).decode() for k, v in data.items()}
+        self.secret_of(name, **{key: text.encode() for key, text in data.items()})
+
+    def secret_of(self, name: str, **data: bytes) -> None:
+        coded = {k: b64encode(v).decode() for k, v in data.items()}
         self.make("secrets", {"metadata": {"name": name}, "data": coded})
 
 
@@ -220,3 +227,168 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_reason(tmp_path: Pat
 def test_what_is_made_for_a_fleet_is_closed_with_it(place: Place) -> None:
     place.means.close()
     assert place.home.left == 1
+
+
+@pytest.mark.parametrize(
+    "user",
+    [
+        "{exec: {apiVersion: client.authentication.k8s.io/v1, command: touch, args: [PROOF], interactiveMode: Never}}",
+        "{auth-provider: {name: gcp, config: {cmd-path: touch PROOF}}}",
+        "{tokenFile: /etc/passwd}",
+    ],
+)
+def test_a_kubeconfig_of_a_secret_runs_no_program_and_reads_no_file_of_the_pod(
+    place: Place, user: str
+) -> None:
+    proof = place.folder / "proof"
+    text = KUBECONFIG.replace("{token: t}", user.replace("PROOF", str(proof)))
+    place.secret("kube", config=text)
+    named = [{"cluster": "edge-1", "secretRef": {"name": "kube", "key": "config"}}]
+    with pytest.raises(
+        UsageError, match=r"the kubeconfig under config of Secret kube is not used: user\.\S+ (runs|reads)"
+    ):
+        place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
+    assert not proof.exists()
+    assert not (place.folder / "files").exists()
+
+
+SECRET = "s3cr3t"
+KEY = b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----\n"
+LOCKED = KEY.replace(b"AAAA", b"Proc-Type: 4,ENCRYPTED\nAAAA")
+DAMAGED = [
+    b"",
+    b" \n",
+    SECRET.encode() + b"\nX-Evil: 1",
+    SECRET.encode() + b"\xff\xfe",
+    f"{SECRET}\u4e2d".encode(),
+    b"a\0b",
+]
+
+
+def _told(place: Place, caught: pytest.ExceptionInfo[GitopsMcError], *named: str) -> None:
+    text = f"{caught.value.message} | {caught.value.hint}"
+    assert all(name in text for name in named), text
+    assert str(place.folder) not in text
+    assert "/shm/" not in text
+    assert SECRET not in f"{text}{caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("content", DAMAGED)
+def test_a_gateways_token_that_is_none_is_called_by_its_secret_and_key(place: Place, content: bytes) -> None:
+    place.secret_of("gateway", token=content)
+    place.config_map("ca", ca_crt=CERTIFICATES)
+    with pytest.raises(GitopsMcError) as caught:
+        place.means.executor(fleet_spec(spec({"gateway": GATEWAY})))
+    _told(place, caught, "the token under token of Secret gateway")
+
+
+def test_certificates_that_cannot_be_read_are_called_by_their_config_map_and_key(place: Place) -> None:
+    place.secret("gateway", token="t")
+    place.config_map("ca", ca_crt="-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    with pytest.raises(GitopsMcError) as caught:
+        place.means.executor(fleet_spec(spec({"gateway": GATEWAY})))
+    _told(place, caught, "ConfigMap ca", "ca.crt")
+    with pytest.raises(GitopsMcError) as caught:
+        place.means.poller(fleet_spec(spec(caRef={"name": "ca"}))).source.poll()
+    _told(place, caught, "ConfigMap ca", "ca.crt")
+
+
+def test_a_gateway_whose_certificate_nobody_we_trust_has_signed_names_the_config_map(place: Place) -> None:
+    place.secret("gateway", token="t")
+    place.config_map("ca", ca_crt=(TLS / "other-ca.crt").read_text())
+    with serving(Peer(), "here.pem") as peer:
+        executor = place.means.executor(fleet_spec(spec({"gateway": {**GATEWAY, "url": peer.url}})))
+        with pytest.raises(GitopsMcError) as caught:
+            executor.api.get("edge-1", RESOURCES["Secret"], "x", namespace="x")
+    _told(place, caught, "the CAs in ca.crt of ConfigMap ca", "caRef of the Fleet")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *DAMAGED,
+        f"users: [{SECRET}".encode(),
+        KUBECONFIG.replace("token: t", f'token: "{SECRET}\\nx"').encode(),
+        KUBECONFIG.replace("token: t", f"token: {SECRET}\u4e2d").encode(),
+        KUBECONFIG.replace("token: t", f"client-key-data: {SECRET}, client-certificate-data: {SECRET}").encode(),
+        KUBECONFIG.replace("token: t", "client-key-data: AAAA, client-certificate-data: AAAA").encode(),
+        KUBECONFIG.replace('"http://127.0.0.1:9"', f'"https://127.0.0.1:9", certificate-authority-data: {SECRET}').encode(),
+        KUBECONFIG.replace('"http://127.0.0.1:9"', '"https://127.0.0.1:9", certificate-authority-data: AAAA').encode(),
+        KUBECONFIG.replace('"http://127.0.0.1:9"', '"https://127.0.0.1:9", certificate-authority-data: /////w==').encode(),
+        KUBECONFIG.replace("token: t", "tokenFile: /etc/passwd").encode(),
+    ],
+)  # fmt: skip
+def test_a_kubeconfig_that_is_none_is_called_by_its_secret_and_key(place: Place, content: bytes) -> None:
+    place.secret_of("kube", config=content)
+    named = [{"cluster": "edge-1", "secretRef": {"name": "kube", "key": "config"}}]
+
+    def use() -> None:
+        executor = place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
+        executor.api.get("edge-1", RESOURCES["Secret"], "x", namespace="x")
+
+    with pytest.raises(GitopsMcError) as caught:
+        use()
+    _told(place, caught, "the kubeconfig under config of Secret kube")
+
+
+@pytest.mark.parametrize(
+    ("url", "held", "named"),
+    [
+        *[("https://127.0.0.1:9/f.git", {"token": content}, "token in Secret git") for content in DAMAGED if content.strip() and "\u4e2d".encode() not in content],
+        ("https://127.0.0.1:9/f.git", {"password": b"x", "username": b"a:b"}, "username in Secret git"),
+        ("https://127.0.0.1:9/f.git", {"other": SECRET.encode()}, "Secret git holds no credentials"),
+        ("https://127.0.0.1:9/f.git", {"token": b"a", "identity": b"b"}, "Secret git holds identity and token"),
+        ("ssh://git@127.0.0.1:9/f.git", {"identity": SECRET.encode()}, "identity in Secret git is no private SSH key"),
+        ("ssh://git@127.0.0.1:9/f.git", {"ssh-privatekey": SECRET.encode()}, "ssh-privatekey in Secret git is no private"),
+        ("ssh://git@127.0.0.1:9/f.git", {"identity": LOCKED}, "identity in Secret git is a private SSH key that is locked"),
+        ("https://127.0.0.1:9/f.git", {"identity": KEY}, "the key under identity of Secret git"),
+    ],
+)  # fmt: skip
+def test_git_credentials_that_are_none_are_called_by_their_secret_and_key(
+    place: Place, url: str, held: dict[str, bytes], named: str
+) -> None:
+    place.secret_of("git", **held)
+    hosts = {"knownHosts": "127.0.0.1 ssh-ed25519 AAAA"} if url.startswith("ssh") else {}
+    body = spec(secretRef={"name": "git"})
+    body["spec"]["source"] |= {"url": url, **hosts}
+    with pytest.raises(GitopsMcError) as caught:
+        place.means.poller(fleet_spec(body)).source.poll()
+    _told(place, caught, named)
+
+
+def test_keys_to_trust_that_are_none_are_called_by_their_config_map(place: Place) -> None:
+    place.config_map("signers", other="x")
+    with pytest.raises(GitopsMcError) as caught:
+        place.means.poller(fleet_spec(spec(verify={"signersRef": {"name": "signers"}}))).source.poll()
+    _told(place, caught, "nobody is trusted: there are no keys in ConfigMap signers")
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ("fatal: Authentication failed for 'https://x'", "the credentials under token of Secret git (401)"),
+        ("The requested URL returned error: 403", "knows the credentials under token of Secret git"),
+        ("git@x: Permission denied (publickey).", "does not accept the key under token of Secret git"),
+        ("Host key verification failed.", "is not in spec.source.knownHosts of the Fleet"),
+        (
+            "Host key for x has changed and you have requested strict checking.",
+            "spec.source.knownHosts of the Fleet",
+        ),
+    ],
+)
+def test_what_a_server_refuses_is_called_by_its_secret_and_key(place: Place, said: str, named: str) -> None:
+    place.secret("git", token="t")
+    access = place.means._git_access(fleet_spec(spec(secretRef={"name": "git"})))
+    assert named in fetch_error("https://x", said, access.called).message
+
+
+def test_no_file_of_a_poll_is_named_in_what_git_says(place: Place) -> None:
+    place.secret("git", token="token-of-git")
+    place.config_map("ca", ca_crt=CERTIFICATES)
+    access = place.means._git_access(fleet_spec(spec(secretRef={"name": "git"}, caRef={"name": "ca"})))
+    with private(address_of("https://127.0.0.1:9/f.git", frozenset()), access) as held:
+        names = ("identity", "known_hosts", "ca.pem", "trusted.asc", "allowed_signers")
+        said = held.hide(" ".join(f'"{held.folder / name}: bad"' for name in names))
+        assert str(held.folder) not in said
+        assert "the certificates under ca.crt of ConfigMap ca" in said
+        assert "the key under token of Secret git" in said

@@ -23,7 +23,6 @@ from gitops_mc.core.ignition import (
     entries_changed,
     fitting_orders,
     merge,
-    path_matches,
     with_operator_files,
 )
 from gitops_mc.core.model import JsonObject
@@ -206,30 +205,6 @@ def test_a_forecast_keeps_the_operators_own_files() -> None:
         "file /etc/b added",
     ]
     assert list(forecast.entries) == sorted(forecast.entries)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "path", "matches"),
-    [
-        ("/etc/kubelet", "/etc/kubelet", True),
-        ("/etc/kubelet", "/etc/kubelet.conf", False),
-        ("/etc/*.conf", "/etc/a.conf", True),
-        ("/etc/*.conf", "/etc/a/b.conf", False),
-        ("/etc/**", "/etc/a/b.conf", True),
-        ("/etc/**", "/etcetera", False),
-        ("**/*.key", "/etc/pki/a.key", True),
-        ("**/*.key", "a.key", True),
-        ("/etc/**/a", "/etc/a", True),
-        ("/etc/**/a", "/etc/b/c/a", True),
-        ("/etc/?", "/etc/a", True),
-        ("/etc/?", "/etc//", False),
-        ("/etc/a.b", "/etc/aXb", False),
-        ("/etc/[a]", "/etc/a", False),
-        ("/etc/*", "/etc/a\nb", True),
-    ],
-)
-def test_globs_cross_folders_with_two_stars_only(pattern: str, path: str, *, matches: bool) -> None:
-    assert path_matches(path, ["/nothing", pattern]) is matches
 
 
 # ------------------------------------------------------------------------------------------------------- as it is written

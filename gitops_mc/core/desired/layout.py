@@ -11,7 +11,7 @@ from typing import Final
 from gitops_mc.core.desired.repository import LINK, SUBMODULE, Repository, SourceFile, shown
 from gitops_mc.core.fleetfile import FLEET_FILE
 from gitops_mc.core.fleetfile.fields import is_dns_label
-from gitops_mc.core.ignition import path_matches
+from gitops_mc.core.globs import path_matches
 from gitops_mc.core.model import ClusterScope, FleetScope, Place, Problem, Scope, Severity, SharedScope
 
 CLUSTERS: Final = "clusters"

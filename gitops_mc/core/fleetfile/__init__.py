@@ -36,7 +36,7 @@ _SECTIONS: Final[dict[str, tuple[str, Callable[[Field], Any]]]] = {
     "windows": ("windows", windows_of),
     "prune": ("prune", prune_of),
     "sensitive": ("sensitive", sensitive_of),
-    "ignore": ("ignore", Field.texts),
+    "ignore": ("ignore", Field.globs),
 }
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any, Final, TypeVar
 
+from gitops_mc.core import globs
 from gitops_mc.core.manifests.scalars import type_name
 from gitops_mc.core.model import BodyPath, Finding, Severity
 from gitops_mc.core.policy import Count
@@ -82,6 +83,29 @@ class Field:
 
     def texts(self) -> tuple[str, ...]:
         return tuple(text for item in self.items() if (text := item.text()) is not None)
+
+    def globs(self) -> tuple[str, ...]:
+        """Globs, or plain paths or names, within what can be matched at any time."""
+        return self.within_limits(
+            [(item, text) for item in self.items() if (text := item.text()) is not None]
+        )
+
+    def within_limits(self, written: Iterable[tuple[Field, str]]) -> tuple[str, ...]:
+        """Those of the globs `written` in this list that are not too long, and, with wildcards, not too many."""
+        kept = []
+        wild = 0
+        for item, glob in written:
+            wild += globs.is_wild(glob)
+            if len(glob) > globs.LONGEST:
+                item.note(
+                    f"the glob has {len(glob)} characters, more than {globs.LONGEST}",
+                    "write less of it, with `*` or `**` for the rest",
+                )
+            elif wild <= globs.MOST or not globs.is_wild(glob):
+                kept.append(glob)
+        if wild > globs.MOST:
+            self.note(f"{wild} globs stand here, more than {globs.MOST}", "write fewer that take more each")
+        return tuple(kept)
 
     def strings(self) -> Mapping[str, str]:
         """A mapping of strings to strings, as labels are."""

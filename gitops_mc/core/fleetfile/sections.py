@@ -70,8 +70,8 @@ def selector_of(field: Field) -> ClusterSelector:
         selector["matchExpressions"] = [_expression(item) for item in fields["matchExpressions"].items()]
     return ClusterSelector(
         selector=selector or None,
-        names=fields["names"].texts() if "names" in fields else None,
-        excluded=fields["except"].texts() if "except" in fields else (),
+        names=fields["names"].globs() if "names" in fields else None,
+        excluded=fields["except"].globs() if "except" in fields else (),
     )
 
 
@@ -213,7 +213,7 @@ def _pool_gate(section: Field) -> PoolGatePolicy:
         stall=stall,
         settle=_duration(fields, "settle", default.settle),
         per_node=_duration(fields, "perNode", default.per_node, least=second),
-        operator_files=fields["operatorFiles"].texts() if "operatorFiles" in fields else (),
+        operator_files=fields["operatorFiles"].globs() if "operatorFiles" in fields else (),
     )
 
 
@@ -227,9 +227,20 @@ def _module_gate(section: Field) -> ModuleGatePolicy:
     )
 
 
+MOST_WINDOWS: Final = 50
+"""Each is looked at years ahead, whenever a commit is read; thousands of them stopped every Fleet for minutes."""
+
+
 def windows_of(section: Field) -> tuple[Window, ...]:
+    """No more than MOST_WINDOWS of them."""
     found: list[Window] = []
-    for item in section.items():
+    items = list(section.items())
+    if len(items) > MOST_WINDOWS:
+        section.note(
+            f"there are {len(items)} windows, at most {MOST_WINDOWS} are",
+            "say several hours or days in one `cron`",
+        )
+    for item in items[:MOST_WINDOWS]:
         fields = item.mapping("allow", "freeze")
         if len(fields) != 1 and isinstance(item.value, dict):
             item.note("an entry is one window", "write either allow: {..} or freeze: {..}")
@@ -284,10 +295,13 @@ def check_drift(field: Field) -> None:
 
 
 def sensitive_of(section: Field) -> Sensitive:
-    """`unit:NAME`, `module:NAME:/json/pointer`, `kernelArguments`, or a glob of a path on the node."""
-    paths: list[str] = []
-    units: list[str] = []
-    modules: list[ObjectPattern] = []
+    """`unit:NAME`, `module:NAME:/json/pointer`, `kernelArguments`, or a glob of a path on the node. Until a glob that is over the
+    limits is mended, all of its kind is hidden.
+    """
+    paths: list[tuple[Field, str]] = []
+    units: list[tuple[Field, str]] = []
+    modules: list[tuple[Field, str]] = []
+    pointers: dict[str, list[str]] = {}
     kernel_arguments = False
     for item in section.items():
         text = item.text() or "kernelArguments"
@@ -296,14 +310,30 @@ def sensitive_of(section: Field) -> Sensitive:
         if text == "kernelArguments":
             kernel_arguments = True
         elif word == "unit" and rest:
-            units.append(rest)
+            units.append((item, rest))
         elif word == "module" and name and (pointer == "" or pointer.startswith("/")):
-            modules.append(ObjectPattern(name, pointer))
+            if name not in pointers:
+                modules.append((item, name))
+            pointers.setdefault(name, []).append(pointer)
         elif text.startswith(("/", "**", "*/")):
-            paths.append(text)
+            paths.append((item, text))
         else:
             item.note(
                 f"{text!r} says nothing that can be hidden",
                 "a path glob (/etc/**, **/*.key), unit:NAME, module:NAME:/json/pointer, or kernelArguments",
             )
-    return Sensitive(tuple(paths), tuple(units), tuple(modules), kernel_arguments)
+    return Sensitive(
+        _hiding(section, paths, "**"),
+        _hiding(section, units, "*"),
+        tuple(
+            ObjectPattern(name, pointer)
+            for name in _hiding(section, modules, "*")
+            for pointer in pointers.get(name, [""])
+        ),
+        kernel_arguments,
+    )
+
+
+def _hiding(section: Field, written: list[tuple[Field, str]], everything: str) -> tuple[str, ...]:
+    kept = section.within_limits(written)
+    return kept if len(kept) == len(written) else (*kept, everything)

@@ -24,7 +24,6 @@ from gitops_mc.core.ignition.data_urls import (
     encode_source,
 )
 from gitops_mc.core.ignition.entries import KERNEL_ARGUMENTS, Entry, EntryKind, FieldPath
-from gitops_mc.core.ignition.globs import path_matches
 from gitops_mc.core.ignition.live_encoding import keep_live_encoding
 from gitops_mc.core.ignition.merging import (
     MAX_SPEC_BYTES,
@@ -74,7 +73,6 @@ __all__ = [
     "fitting_orders",
     "keep_live_encoding",
     "merge",
-    "path_matches",
     "read",
     "resolve_contents",
     "spec_size",

@@ -9,9 +9,9 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
+from gitops_mc.core.globs import path_matches
 from gitops_mc.core.ignition.data_urls import content_digest
 from gitops_mc.core.ignition.entries import KERNEL_ARGUMENTS, Entry, EntryKind, FieldPath
-from gitops_mc.core.ignition.globs import path_matches
 from gitops_mc.core.ignition.merging import COMPRESSION, SOURCE, Effective, EffectiveEntry, MergeOrder, merge
 from gitops_mc.core.ignition.reading import is_empty
 from gitops_mc.core.model import JsonObject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -16,6 +17,7 @@ CONTENTS_RULE = "ignition-contents"
 LOCAL_RULE = "ignition-local-file"
 COMPRESSION_RULE = "ignition-compression"
 MODE_RULE = "ignition-mode"
+_OCTAL = re.compile(r"[0-7]{1,18}")
 
 
 def resolve_contents(body: JsonObject, read_file: ReadFile) -> tuple[JsonObject, tuple[Finding, ...]]:
@@ -174,7 +176,7 @@ class _Resolver:
         if not isinstance(mode, str):
             return
         digits = mode.strip().lower().removeprefix("0o")
-        octal = bool(digits) and set(digits) <= set("01234567")
+        octal = _OCTAL.fullmatch(digits) is not None
         hint = (
             f"write `mode: 0{int(digits, 8):o}` without quotes ({int(digits, 8)})"
             if octal

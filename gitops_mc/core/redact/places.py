@@ -7,11 +7,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
-from gitops_mc.core.ignition import SourceDecodeError, decode_source, path_matches
+from gitops_mc.core.globs import name_matches, path_matches
+from gitops_mc.core.ignition import SourceDecodeError, decode_source
 from gitops_mc.core.model import MODULE_LABEL, BodyPath, JsonObject, Kind
+from gitops_mc.core.numbers import whole_number
 from gitops_mc.core.policy import Sensitive
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -46,7 +47,7 @@ def is_sensitive_file(sensitive: Sensitive, path: str) -> bool:
 
 
 def is_sensitive_unit(sensitive: Sensitive, name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in sensitive.units)
+    return name_matches(name, sensitive.units)
 
 
 def sensitive_parts(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
@@ -125,7 +126,7 @@ def _module(sensitive: Sensitive, body: JsonObject) -> Iterator[Part]:
     label = value_at(body, ("metadata", "labels", MODULE_LABEL))
     for pattern in sensitive.modules:
         # the platform may have re-created the object without its labels: then it may be any module
-        if isinstance(label, str) and not fnmatchcase(label, pattern.module):
+        if isinstance(label, str) and not name_matches(label, (pattern.module,)):
             continue
         path = (*_CONFIG, *_pointer(value_at(body, _CONFIG), pattern.pointer))
         value = value_at(body, path)
@@ -138,8 +139,8 @@ def _pointer(document: Any, pointer: str) -> BodyPath:
     path: list[str | int] = []
     for raw in pointer.split("/")[1:]:
         key: str | int = raw.replace("~1", "/").replace("~0", "~")
-        if isinstance(document, list) and raw.isdecimal():
-            key = int(raw)
+        if isinstance(document, list) and (position := whole_number(raw)) is not None:
+            key = position
         path.append(key)
         document = value_at(document, (key,))
     return tuple(path)

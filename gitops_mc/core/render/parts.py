@@ -9,10 +9,10 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any
 
 from gitops_mc.core.diff import ABSENT, FieldChange
+from gitops_mc.core.globs import name_matches
 from gitops_mc.core.ignition import (
     ChangeKind,
     Effective,
@@ -284,7 +284,7 @@ def _hidden(size: int, change: ChangeKind) -> str:
 def _is_sensitive_field(sensitive: Sensitive, module: str, path: str) -> bool:
     """Whether a field is, holds, or is inside something sensitive. A list is one field: it is hidden whole."""
     for pattern in sensitive.modules:
-        if not fnmatchcase(module, pattern.module):
+        if not name_matches(module, (pattern.module,)):
             continue
         tokens = [token.replace("~1", "/").replace("~0", "~") for token in pattern.pointer.split("/")[1:]]
         marked = ".".join(["spec", "config", *tokens])

@@ -13,7 +13,7 @@ from typing import Any
 
 from gitops_mc.core.model import JsonObject
 
-_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@-]*(?:-[A-Za-z0-9_./@-]+)*")
+_PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./@-]*")
 _END = "\n"
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "inf", "nan"})
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")

@@ -72,7 +72,7 @@ def mark_in(pool: JsonObject, annotation: str) -> JsonObject | None:
         return None
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

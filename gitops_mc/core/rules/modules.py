@@ -17,7 +17,7 @@ from gitops_mc.core.rules.row import DesiredFacts, Found, Hit
 from gitops_mc.core.rules.shapes import at, filled, labels, text
 
 _PLUGIN = "plugin"
-_VERSION = re.compile(r"v\d+\.\d+\.\d+([-+.][0-9A-Za-z.+-]+)?")
+_VERSION = re.compile(r"v[0-9]{1,18}\.[0-9]{1,18}\.[0-9]{1,18}([-+.][0-9A-Za-z.+-]+)?")
 
 
 def three_labels(body: JsonObject) -> Found:
