@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from gitops_mc.core.errors import (
     ApiError,
     ForbiddenError,
+    GitopsMcError,
     InvalidError,
     NotFoundError,
     ServerError,
@@ -20,12 +23,22 @@ from gitops_mc.core.errors import (
 from gitops_mc.core.redact.credentials import without_credentials
 from gitops_mc.core.render.lines import one_line
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _LONGEST: Final = 300
 _LONGEST_WAIT: Final = 86_400.0
 _RIGHTS: Final = "give it a token that may set commit statuses on this project"
+
+
+@contextmanager
+def translated(host: str) -> Iterator[None]:
+    """What the library of a forge makes of an answer that no forge gives is no bug of ours; it is not shown, for it may quote the
+    request. Raises InvalidError.
+    """
+    try:
+        yield
+    except GitopsMcError:
+        raise
+    except Exception as error:  # noqa: BLE001 - each library has exceptions of its own for it, and lets others through
+        raise not_the_api(host, 200, type(error).__name__) from None
 
 
 def answered(host: str, status: int, headers: Mapping[str, str], told: Any) -> ApiError:
@@ -58,9 +71,9 @@ def answered(host: str, status: int, headers: Mapping[str, str], told: Any) -> A
             return not_the_api(host, status)
 
 
-def not_the_api(host: str, status: int) -> InvalidError:
+def not_the_api(host: str, status: int, why: str = "") -> InvalidError:
     """Something answered that is no forge, or not at this place."""
-    text = f"what answers at {host} is not the API of the forge"
+    text = f"what answers at {host} is not the API of the forge{f' ({why})' if why else ''}"
     return InvalidError(text, status=status, hint="check spec.forge.url, and spec.forge.type")
 
 

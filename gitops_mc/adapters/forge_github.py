@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from gitops_mc.adapters.forge_errors import not_the_api
+from gitops_mc.adapters.forge_errors import not_the_api, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import UsageError
@@ -82,13 +82,8 @@ class GithubForge:
         self._github.close()
 
     def _ask(self, method: str, path: str, **more: Any) -> Any:
-        try:
+        with translated(self._host):
             _, told = self._github.requester.requestJsonAndCheck(method, path, **more)
-        except (ValueError, TypeError, KeyError, AssertionError) as error:
-            raise UsageError(
-                f"{self._host} cannot be asked: {type(error).__name__}",
-                hint="does the Secret hold a token, or the private key of the App (PEM)?",
-            ) from None  # what it says may hold the key
         return told
 
 
@@ -121,7 +116,23 @@ def _auth(access: Access) -> Auth.Auth:
         case Token(value):
             return Auth.Token(value)
         case App(app, installation, key):
-            return Auth.AppAuth(app, key).get_installation_auth(installation)
+            return _app(app, key).get_installation_auth(installation)
+
+
+def _app(app: int, key: str) -> Auth.AppAuth:
+    """Signs once, to see that it can."""
+    from github import Auth  # noqa: PLC0415 - as _client
+    from jwt import PyJWTError  # noqa: PLC0415
+
+    made = Auth.AppAuth(app, key)
+    try:
+        made.create_jwt()
+    except (PyJWTError, ValueError, TypeError):
+        raise UsageError(
+            "what stands for the private key of the GitHub App is none",
+            hint="GitHub gives it as a file: NAME.private-key.pem",
+        ) from None  # what it says may quote the key
+    return made
 
 
 def _same(said: Any, context: str) -> bool:

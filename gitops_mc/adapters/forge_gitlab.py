@@ -8,7 +8,9 @@ Pending is `running` here: GitLab calls a job pending that waits for a runner. W
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
 
+from gitops_mc.adapters.forge_errors import translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import InvalidError
@@ -41,13 +43,15 @@ class GitlabForge:
 
     def __init__(self, place: Place, token: str, ca: Path | None) -> None:
         """`ca`: the certificates that are trusted, in place of the system's."""
+        self._host = urlsplit(place.api).netloc
         self._gitlab = _client(place.api, token, ca)
         self._project = self._gitlab.projects.get(place.project, lazy=True)
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
         """As the port promises."""
-        found = self._statuses(commit).list(name=context, per_page=100, get_all=False)
-        ours = [s.attributes for s in found if s.attributes.get("name") == context]
+        with translated(self._host):
+            found = self._statuses(commit).list(name=context, per_page=100, get_all=False)
+            ours = [s.attributes for s in found if s.attributes.get("name") == context]
         if not ours:
             return None
         newest = max(ours, key=_number)
@@ -67,7 +71,8 @@ class GitlabForge:
         if status.target_url:
             body["target_url"] = status.target_url
         try:
-            self._statuses(commit).create(body)
+            with translated(self._host):
+                self._statuses(commit).create(body)
         except InvalidError as error:
             if not (pending and _STANDS in error.message):
                 raise

@@ -26,6 +26,15 @@ Told = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
+class RefusedCommit:
+    """The newest commit of the source, where it is not followed."""
+
+    commit: Commit
+    why: str
+    """Goes on from what names the commit: `is not accepted: nobody has signed it`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Pulled:
     """What is known of the repository: the commit that is followed, when it was asked for last, and what is wrong with it."""
 
@@ -33,6 +42,7 @@ class Pulled:
     polled: datetime | None = None
     problem: str = ""
     """Why the repository's newest content is not followed; what was read before still is."""
+    refused: RefusedCommit | None = None
 
 
 def fleet_status(
