@@ -23,6 +23,8 @@ from gitops_mc.core.errors import (
 from gitops_mc.core.redact.credentials import without_credentials
 from gitops_mc.core.render.lines import one_line
 
+TIMEOUT: Final = 10
+"""Seconds for a connection to a forge, and again for the whole of an answer."""
 _LONGEST: Final = 300
 _LONGEST_WAIT: Final = 86_400.0
 _RIGHTS: Final = "give it a token that may set commit statuses on this project"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from gitops_mc.adapters.forge_errors import not_the_api, translated
+from gitops_mc.adapters.forge_errors import TIMEOUT, not_the_api, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import UsageError
@@ -51,18 +51,18 @@ class GithubForge:
 
     rewords = True
 
-    def __init__(self, place: Place, access: Access, ca: Path | None) -> None:
+    def __init__(self, place: Place, access: Access, ca: Path | None, timeout: int = TIMEOUT) -> None:
         """`ca`: the certificates that are trusted, in place of the system's."""
         self._host = urlsplit(place.api).netloc
         self._path = f"/repos/{quote(place.project)}"
-        self._github = _client(place.api, access, ca)
+        self._github = _client(place.api, access, ca, timeout)
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
         """As the port promises."""
         told = self._ask("GET", f"{self._path}/commits/{quote(commit)}/status", parameters=dict(_PAGE))
-        if told is None:  # how some versions of Gitea say that there is none
+        found = told.get("statuses", ()) if isinstance(told, dict) else told
+        if found is None:  # Gitea says so that there is none; its older versions send nothing at all
             return None
-        found = told.get("statuses") if isinstance(told, dict) else ()
         if not isinstance(found, list) or not all(isinstance(s, dict) for s in found):
             raise not_the_api(self._host, 200)
         ours = [s for s in found if _same(s.get("context"), context)]
@@ -87,19 +87,19 @@ class GithubForge:
         return told
 
 
-def _client(api: str, access: Access, ca: Path | None) -> Github:
+def _client(api: str, access: Access, ca: Path | None, timeout: int) -> Github:
     """Imported late: most have no forge, and it takes a third of a second."""
     from github import Github  # noqa: PLC0415
     from github.Requester import Requester  # noqa: PLC0415
 
     from gitops_mc.adapters.forge_connections import Plain, Secure  # noqa: PLC0415
-    from gitops_mc.adapters.forge_wire import TIMEOUT, USER_AGENT  # noqa: PLC0415
+    from gitops_mc.adapters.forge_wire import USER_AGENT  # noqa: PLC0415
 
     Requester.injectConnectionClasses(Plain, Secure)
     return Github(
         auth=_auth(access),
         base_url=api,
-        timeout=int(TIMEOUT),
+        timeout=timeout,
         user_agent=USER_AGENT,
         verify=str(ca) if ca is not None else True,
         retry=None,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from gitops_mc.adapters.forge_errors import translated
+from gitops_mc.adapters.forge_errors import TIMEOUT, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import InvalidError
@@ -41,10 +41,10 @@ class GitlabForge:
 
     rewords = False
 
-    def __init__(self, place: Place, token: str, ca: Path | None) -> None:
+    def __init__(self, place: Place, token: str, ca: Path | None, timeout: int = TIMEOUT) -> None:
         """`ca`: the certificates that are trusted, in place of the system's."""
         self._host = urlsplit(place.api).netloc
-        self._gitlab = _client(place.api, token, ca)
+        self._gitlab = _client(place.api, token, ca, timeout)
         self._project = self._gitlab.projects.get(place.project, lazy=True)
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
@@ -85,21 +85,21 @@ class GitlabForge:
         return self._project.commits.get(commit, lazy=True).statuses
 
 
-def _client(api: str, token: str, ca: Path | None) -> Gitlab:
+def _client(api: str, token: str, ca: Path | None, timeout: int) -> Gitlab:
     """Imported late: most have no forge, and it takes half a second."""
     from gitlab import Gitlab  # noqa: PLC0415
     from requests import Session  # noqa: PLC0415
 
-    from gitops_mc.adapters.forge_wire import TIMEOUT, USER_AGENT, Once  # noqa: PLC0415
+    from gitops_mc.adapters.forge_wire import USER_AGENT, Once  # noqa: PLC0415
 
     session = Session()
-    session.mount("https://", Once())
-    session.mount("http://", Once())
+    session.mount("https://", Once(timeout))
+    session.mount("http://", Once(timeout))
     return Gitlab(
         api.removesuffix("/api/v4"),
         private_token=token,
         ssl_verify=str(ca) if ca is not None else True,
-        timeout=TIMEOUT,
+        timeout=timeout,
         user_agent=USER_AGENT,
         session=session,
     )

@@ -24,15 +24,15 @@ from gitops_mc.core.errors import UnreachableError
 if TYPE_CHECKING:
     from requests import PreparedRequest, Response
 
-TIMEOUT: Final = 10.0
-"""Seconds for a connection, and again for the whole of an answer."""
 USER_AGENT: Final = f"gitops-mc/{__version__}"
 
 
 class Once(HTTPAdapter):
     """A transport of `requests` that sends once and gives good answers in JSON. Raises ApiError and UnreachableError."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeout: float) -> None:
+        """`timeout`: the seconds that its requests are sent with, for what errors say."""
+        self._timeout = timeout
         super().__init__(max_retries=Retry(0, read=False), pool_connections=1, pool_maxsize=1)
 
     def init_poolmanager(self, *args: Any, **more: Any) -> None:
@@ -47,7 +47,7 @@ class Once(HTTPAdapter):
             response = super().send(request, *args, **more)
             body = response.content  # all of it: what breaks off breaks off here
         except (failures.RequestException, OSError) as error:
-            found = unreachable(error, host, TIMEOUT, "a CA that is trusted here")
+            found = unreachable(error, host, self._timeout, "a CA that is trusted here")
             raise UnreachableError(found.message, hint=_way_out(found)) from error
         told = _decoded(body)
         if response.status_code in {200, 201} and (told is not None or not body.strip()):
