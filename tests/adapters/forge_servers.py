@@ -49,6 +49,8 @@ class ForgeServer:
     commits: set[str] = field(default_factory=lambda: {COMMIT, OTHER})
     statuses: list[dict[str, Any]] = field(default_factory=list)
     """Oldest first."""
+    taken: list[tuple[str, str, str]] = field(default_factory=list)
+    """Commit, state and description of all that was taken, in the order in which it came."""
     first: deque[Response] = field(default_factory=deque)
     wrong: list[str] = field(default_factory=list)
     peer: Peer = field(default_factory=Peer)
@@ -84,6 +86,10 @@ class ForgeServer:
 
     def of(self, commit: str) -> list[dict[str, Any]]:
         return [s for s in self.statuses if s["sha"] == commit]
+
+    def told(self, commit: str) -> list[tuple[str, str]]:
+        """State and description of all that was set of a commit, in the order in which it came."""
+        return [(state, text) for of, state, text in self.taken if of == commit]
 
     def shown(self, commit: str = COMMIT) -> list[tuple[str, str]]:
         """State and description of every status of a commit, oldest first."""
@@ -141,6 +147,7 @@ class GithubServer(ForgeServer):
             return answer(422, {"message": f"No commit found for SHA: {commit}", "status": "422"})
         if sum(1 for s in self.of(commit) if s["context"] == body["context"]) >= self.limit:
             return self._invalid("This SHA and context has reached the maximum number of statuses.")
+        self.taken.append((commit, body["state"], body["description"]))
         self.statuses.append({"id": len(self.statuses) + 1, "sha": commit, **body})
         return answer(201, self._shown(self.statuses[-1]))
 
@@ -265,6 +272,7 @@ class GitlabServer(ForgeServer):
         if job is None:
             job = {"id": len(self.statuses) + 1, "sha": commit}
             self.statuses.append(job)
+        self.taken.append((commit, body["state"], body["description"]))
         job |= body
         return answer(201, self._shown(job))
 
