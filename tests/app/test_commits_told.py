@@ -71,13 +71,15 @@ class World:
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     heard: list[str] = field(default_factory=list)
     """What was told of the forge."""
+    secret: str = "nothing"
+    """What is sensitive in the fleet."""
 
     def __post_init__(self) -> None:
         self.begin()
 
     def begin(self) -> None:
         """A process begins; whatever another one knew is lost."""
-        self.board = CommitsTold(self._open, lambda: self.leads, self._heard, str, lambda: self.now)
+        self.board = CommitsTold(self._open, lambda: self.leads, self._heard, self._redact, lambda: self.now)
 
     def _open(self, fleet: str) -> Forge | None:
         assert fleet == FLEET
@@ -86,6 +88,9 @@ class World:
     def _heard(self, fleet: str, trouble: GitopsMcError | None) -> None:
         assert fleet == FLEET
         self.heard.append("well" if trouble is None else trouble.message)
+
+    def _redact(self, text: str) -> str:
+        return text.replace(self.secret, "[hidden]")
 
     def look(self, commit: Commit, outlook: Outlook, *, passed: int = 0, unread: int = 0) -> None:
         standings = [Standing.PASSED] * passed + [Standing.NOT_KNOWN] * unread
@@ -362,3 +367,15 @@ def test_a_fleet_that_is_gone_or_active_elsewhere_is_spoken_of_no_more(world: Wo
     world.look(A, ROLLING)
     world.board.left(FLEET)
     assert world.work() == []
+
+
+def test_what_is_sensitive_is_taken_out_and_commands_are_as_they_are_typed_for_the_fleet(
+    world: World,
+) -> None:
+    world.secret = "s3cr3t"
+    world.look(A, Halted("s3cr3t; see gitops-mc why edge-0"))
+    world.poll(RefusedCommit(B, "is not followed: s3cr3t"))
+    world.secret = "nothing"
+    world.work()
+    assert world.forge.held[A].description == "halted, [hidden]; see gitops-mc why edge-0 --fleet prod"
+    assert world.forge.held[B].description == "this commit is not followed: [hidden]"

@@ -101,14 +101,15 @@ def _said(decision: Decision) -> tuple[CommitState, str]:
     broken = _of(decision, Standing.PROBLEMS)
     failed = _of(decision, Standing.FAILED)
     if isinstance(outlook, Halted):
-        return CommitState.FAILURE, f"halted, {passed}: {outlook.reason}"
+        why = f"{_first(failed)} failed: {failed[0].reason}" if failed else outlook.reason
+        return CommitState.FAILURE, f"halted, {why}"
     if broken:
         return CommitState.FAILURE, f"{_first(broken)} has problems in Git, {passed}: {broken[0].reason}"
     match outlook:
         case Done():
             return CommitState.SUCCESS, passed
         case Hold() if failed:
-            return CommitState.FAILURE, f"{_first(failed)} failed, {passed}: {failed[0].reason}"
+            return CommitState.FAILURE, f"{_first(failed)} failed: {failed[0].reason}"
         case Hold():
             return CommitState.PENDING, f"{passed}; {_awaited(decision, outlook)}"
         case Wait():
