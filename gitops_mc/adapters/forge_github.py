@@ -105,7 +105,6 @@ def _client(api: str, access: Access, ca: Path | None, timeout: int) -> Github:
         retry=None,
         seconds_between_requests=None,
         seconds_between_writes=None,
-        lazy=True,
     )
 
 
