@@ -54,6 +54,7 @@ from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
 
 SAID_AGAIN_AFTER = timedelta(minutes=1)
 """How often the log says the same trouble of a fleet while it lasts."""
+_LONGEST_PROBLEM = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,8 @@ class _Known:
     """When the source answered last."""
     deaf: str = ""
     """Why its webhook hears nobody, as was told last."""
+    forge: str = ""
+    """Why its forge takes no commit status, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
 
@@ -201,24 +204,32 @@ class Telemetry:
             )
 
     def beside(self, fleet: str) -> JsonObject:
-        """What the status of the Fleet shows beside the rollout: whom it cannot tell, and why its webhook hears nobody."""
+        """What the status of the Fleet shows beside the rollout: whom it cannot tell, why its webhook hears nobody,
+        and why its forge takes no commit status.
+        """
         found: JsonObject = {}
         with self._guarded("showing what stands beside a rollout"):
             if self.notifier is not None and (told := self.notifier.shown(fleet)):
                 found["notifications"] = told
             if deaf := self._known(fleet).deaf:
                 found["webhook"] = {"problem": deaf}
+            if forge := self._known(fleet).forge:
+                found["forge"] = {"problem": forge}
         return found
 
     def forged(self, fleet: str, trouble: GitopsMcError | None) -> None:
         """The forge of a fleet takes no commit status any more, or takes them again: None. From the thread that asked it."""
         with self._guarded("telling of a forge"):
             if trouble is None:
+                self._known(fleet).forge = ""
                 again = Happening(Reason.FORGE_RECOVERED, "its forge takes commit statuses again")
                 self._tell(fleet, (again,))
                 return
-            way_out = f"; {trouble.hint}" if trouble.hint else ""
-            told = f"its forge takes no commit status, and the rollout goes on: {trouble.message}{way_out}"
+            why = _commands(fleet).said(
+                f"{trouble.message}; {trouble.hint}" if trouble.hint else trouble.message
+            )
+            self._known(fleet).forge = why[:_LONGEST_PROBLEM]
+            told = f"its forge takes no commit status, and the rollout goes on: {why}"
             self._tell(fleet, (Happening(Reason.FORGE_FAILED, told),))
 
     # --------------------------------------------------------------------------------------------- of the controller

@@ -176,7 +176,9 @@ def test_a_secret_that_is_not_there_is_told_with_what_makes_it_and_taken_up_when
     replica = github.process()
     github.run(replica, "done", commit)
     assert github.server.peer.seen == []
-    assert "kubectl -n gitops-mc create secret generic forge --from-file=" in github.stream.getvalue()
+    made = "kubectl -n gitops-mc create secret generic forge --from-file="
+    assert made in github.stream.getvalue()
+    assert made in github.world.fleet()["status"]["forge"]["problem"]
     github.world.kubectl(
         "POST",
         core,
@@ -184,6 +186,7 @@ def test_a_secret_that_is_not_there_is_told_with_what_makes_it_and_taken_up_when
     )
     github.world.run(replica, hours=0.5)
     assert github.server.told(commit) == [("success", "3 of 3 clusters have it")]
+    assert "forge" not in github.world.fleet()["status"]
 
 
 def test_a_fleet_without_a_forge_asks_none(github: ForgeWorld) -> None:
