@@ -13,6 +13,7 @@ from gitops_mc.core.custom.commit_status import (
     of_superseded,
 )
 from gitops_mc.core.model import Commit
+from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.moves import (
     ClusterView,
     Decision,
@@ -155,9 +156,9 @@ def test_a_text_is_one_line_of_a_length_that_every_forge_takes() -> None:
 
 
 def test_what_stays_true_is_short_enough_whatever_the_fleet_is_called() -> None:
-    found = of_decision(decided(Wait("x"), READY), "f" * 63, str)
-    assert len(found.lasting) <= LONGEST_DESCRIPTION
-    assert f"gitops-mc status --fleet {'f' * 63} tells" in found.lasting
+    name = "f" * 63
+    found = of_decision(decided(Wait("x"), READY), name, FleetCommands(name).said)
+    assert found.lasting == f"on its way, or waiting for somebody; gitops-mc status --fleet {name} tells"
 
 
 def test_a_text_that_is_too_long_for_a_forge_cannot_be_made() -> None:

@@ -25,6 +25,7 @@ from gitops_mc.core.custom.commit_status import (
 from gitops_mc.core.custom.fleet_spec import fleet_spec
 from gitops_mc.core.custom.forge_spec import Place, place_of
 from gitops_mc.core.model import Commit
+from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Reason
 from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing, Wait, WaveState
 from tests.core.test_commit_status import PASSED, READY, decided, view
@@ -95,7 +96,8 @@ def test_the_numbers_of_the_page_are_those_that_hold() -> None:
 
 
 def test_what_gitlab_says_all_the_while_is_what_the_page_says() -> None:
-    assert ROWS["it rolls"].lasting in " ".join(PAGE.split())
+    lasting = FleetCommands("prod").said(ROWS["it rolls"].lasting)
+    assert lasting in " ".join(PAGE.split())
 
 
 def test_the_events_are_those_that_there_are() -> None:

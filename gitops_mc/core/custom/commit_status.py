@@ -27,6 +27,7 @@ from gitops_mc.core.rollout.moves import (
 
 LONGEST_DESCRIPTION: Final = 140
 """Characters. GitHub takes no more; GitLab takes 255, Gitea and Forgejo as many as one likes."""
+_LASTING: Final = "on its way, or waiting for somebody; gitops-mc status tells"
 _SHORT: Final = 12
 _CUT: Final = "…"
 
@@ -155,8 +156,7 @@ def _first(clusters: list[ClusterView]) -> str:
 
 
 def _status(state: CommitState, fleet: str, text: str, told: Told) -> CommitStatus:
-    lasting = f"on its way, or waiting for somebody; gitops-mc status --fleet {fleet} tells"
-    return CommitStatus(state, context_of(fleet), _cut(one_line(told(text))), _cut(lasting))
+    return CommitStatus(state, context_of(fleet), _cut(one_line(told(text))), _cut(one_line(told(_LASTING))))
 
 
 def _cut(text: str) -> str:
