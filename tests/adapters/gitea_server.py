@@ -70,7 +70,6 @@ def build() -> None:
                 "nice",
                 "go",
                 "build",
-                "-trimpath",
                 "-tags",
                 "sqlite sqlite_unlock_notify",
                 "-o",
