@@ -32,6 +32,7 @@ from gitops_mc.app.log_events import (
 from gitops_mc.app.looks import Look
 from gitops_mc.app.notifying import Notifier
 from gitops_mc.app.telemetry_ports import (
+    Board,
     Credential,
     EventLog,
     FleetMode,
@@ -41,6 +42,7 @@ from gitops_mc.app.telemetry_ports import (
     PollerView,
 )
 from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
@@ -52,6 +54,7 @@ from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
 
 SAID_AGAIN_AFTER = timedelta(minutes=1)
 """How often the log says the same trouble of a fleet while it lasts."""
+_LONGEST_PROBLEM = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,8 @@ class _Known:
     """When the source answered last."""
     deaf: str = ""
     """Why its webhook hears nobody, as was told last."""
+    forge: str = ""
+    """Why its forge takes no commit status, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
 
@@ -103,6 +108,8 @@ class Telemetry:
     """None as long as there is no controller whose objects Events could be about."""
     notifier: Notifier | None = None
     """The same."""
+    board: Board | None = None
+    """None as long as nobody brings statuses to forges."""
     fleets: frozenset[str] | None = None
     """The Fleets that were listed last, by name alone; None: they have not been listed yet."""
     leads: bool = False
@@ -132,6 +139,8 @@ class Telemetry:
                     told = _commands(fleet).said(trouble)
                     self.log.tell(WriteTroubled(fleet=fleet, reason=told, times=times))
             self._tell(fleet, found)
+            if self.board is not None and not fault:
+                self.board.looked(fleet, look)
 
     def stepped(self, fleet: str, seconds: float) -> None:
         """A whole pass is over, reads and writes included; it took so many seconds."""
@@ -148,6 +157,8 @@ class Telemetry:
             known.polls, found = poll_happenings(known.polls, poll)
             self.log.tell(_poll_done(fleet, poll))
             self._tell(fleet, found)
+            if self.board is not None:
+                self.board.polled(fleet, poller)
 
     def ordered(self, fleet: str, said: tuple[str, ...]) -> None:
         """What somebody asked for by annotations was done, or refused."""
@@ -169,6 +180,8 @@ class Telemetry:
         """Whether the fleet is worked on."""
         with self._guarded("telling of a fleet's mode"):
             self.measures.moded(fleet, mode)
+            if self.board is not None and mode is FleetMode.ELSEWHERE:
+                self.board.left(fleet)
 
     def expires(self, fleet: str, credential: Credential, at: datetime | None) -> None:
         """When a credential expires; None: it does not say."""
@@ -191,14 +204,33 @@ class Telemetry:
             )
 
     def beside(self, fleet: str) -> JsonObject:
-        """What the status of the Fleet shows beside the rollout: whom it cannot tell, and why its webhook hears nobody."""
+        """What the status of the Fleet shows beside the rollout: whom it cannot tell, why its webhook hears nobody,
+        and why its forge takes no commit status.
+        """
         found: JsonObject = {}
         with self._guarded("showing what stands beside a rollout"):
             if self.notifier is not None and (told := self.notifier.shown(fleet)):
                 found["notifications"] = told
             if deaf := self._known(fleet).deaf:
                 found["webhook"] = {"problem": deaf}
+            if forge := self._known(fleet).forge:
+                found["forge"] = {"problem": forge}
         return found
+
+    def forged(self, fleet: str, trouble: GitopsMcError | None) -> None:
+        """The forge of a fleet takes no commit status any more, or takes them again: None. From the thread that asked it."""
+        with self._guarded("telling of a forge"):
+            if trouble is None:
+                self._known(fleet).forge = ""
+                again = Happening(Reason.FORGE_RECOVERED, "its forge takes commit statuses again")
+                self._tell(fleet, (again,))
+                return
+            why = _commands(fleet).said(
+                f"{trouble.message}; {trouble.hint}" if trouble.hint else trouble.message
+            )
+            self._known(fleet).forge = why[:_LONGEST_PROBLEM]
+            told = f"its forge takes no commit status, and the rollout goes on: {why}"
+            self._tell(fleet, (Happening(Reason.FORGE_FAILED, told),))
 
     # --------------------------------------------------------------------------------------------- of the controller
 
@@ -242,6 +274,8 @@ class Telemetry:
                 self.notifier.forget(gone)
             for title in gone:
                 self.measures.forgotten(title)
+                if self.board is not None:
+                    self.board.left(title)
                 self.log.tell(FleetForgotten(fleet=title))
 
     def failed(self, fleet: str, error: BaseException) -> None:

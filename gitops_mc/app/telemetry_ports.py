@@ -9,6 +9,7 @@ from typing import Protocol
 from gitops_mc.app.log_events import LogEvent
 from gitops_mc.app.looks import Look
 from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.model import Commit
 from gitops_mc.core.render.happening import Happening
 from gitops_mc.core.render.polls import Poll
 
@@ -53,6 +54,11 @@ class PollerView(Protocol):
     @property
     def pulled(self) -> Pulled: ...
 
+    @property
+    def before(self) -> Commit:
+        """What was followed by the process before this one; empty: nothing."""
+        ...
+
 
 class EventLog(Protocol):
     def tell(self, event: LogEvent) -> None:
@@ -91,4 +97,20 @@ class Herald(Protocol):
 
     def offer(self, fleet: str, found: tuple[Happening, ...], at: datetime) -> None:
         """Take them up, to be written later by a job of their own; in memory, and at most so many."""
+        ...
+
+
+class Board(Protocol):
+    """What forges show beside commits."""
+
+    def looked(self, fleet: str, look: Look) -> None:
+        """A pass has been decided, and the whole fleet is without fault. Takes it up, to be brought to the forge by a job."""
+        ...
+
+    def polled(self, fleet: str, poller: PollerView) -> None:
+        """The source answered."""
+        ...
+
+    def left(self, fleet: str) -> None:
+        """It is gone, or another installation acts for it."""
         ...

@@ -33,10 +33,12 @@ from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.use_cases.installation import made_identity
 from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.attic import Attic
+from gitops_mc.bootstrap.forges import Forges
 from gitops_mc.bootstrap.hooks import Hooks
 from gitops_mc.bootstrap.means import Data, ProcessMeans, Way
 from gitops_mc.bootstrap.observing import Observing
 from gitops_mc.core.errors import UsageError
+from gitops_mc.core.model import JsonObject
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXIT_LOST: Final = 1
@@ -157,6 +159,7 @@ def _connected(
     )
     attic = wires.attic(made)
     observing.attach(made, lambda text: _redacted(made, text), wires.events(), data)
+    observing.tell_forges(Forges(data, folder / "forges", partial(_body_of, made)).open, wires.may_write)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)
@@ -234,15 +237,22 @@ class _Wires:
         return ClusterApi(transport, self._clock, jitter=self._jitter, patience=_QUICK)
 
     def _guarded(self, inner: Transport) -> Transport:
-        return LeaderOnly(inner, self._may_write, self._ended, self._options.terms.call)
+        return LeaderOnly(inner, self.may_write, self._ended, self._options.terms.call)
 
-    def _may_write(self) -> bool:
+    def may_write(self) -> bool:
+        """Whether this process leads, and nobody has asked for its end."""
         return self.leadership.may_write() and not self._stop.is_set()
 
     def _ended(self) -> None:
         if not self._stop.is_set():
             self._observing.telemetry.lost("a write was about to be sent without the lease")
             _end_at_once()
+
+
+def _body_of(made: Controller, fleet: str) -> JsonObject | None:
+    """A Fleet by its title, as its loop has read it last."""
+    loop = made.loops.get(fleet.rpartition("/")[2])
+    return loop.objects.fleet if loop is not None else None
 
 
 def _redacted(made: Controller, text: str) -> str:

@@ -15,11 +15,14 @@ from gitops_mc.adapters.telemetry_log import Log, form_for
 from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.adapters.telemetry_transport import MeasuredTransport
 from gitops_mc.app.api import ClusterApi
+from gitops_mc.app.controller.commits_told import CommitsTold
 from gitops_mc.app.controller.running import Controller
+from gitops_mc.app.forge_ports import OpenForge
 from gitops_mc.app.log_events import Level
 from gitops_mc.app.notifying import Notifier
 from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.telemetry import Telemetry
+from gitops_mc.bootstrap.forges import ForgeJobs
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import notifications
 from gitops_mc.core.model import JsonObject
@@ -54,6 +57,7 @@ class Observing:
     _redact: Callable[[str], str] = str
     _events: KubernetesEvents | None = None
     _notifier: Notifier | None = None
+    _forges: ForgeJobs | None = None
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
     _senders: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
     """Of their own: a chat service that hangs keeps no Event waiting."""
@@ -120,6 +124,12 @@ class Observing:
             redact=self._clean,
         )
 
+    def tell_forges(self, open_forge: OpenForge, may: Callable[[], bool]) -> None:
+        """From now on commits have statuses on the forges of the Fleets that name one, while `may`. Any thread."""
+        board = CommitsTold(open_forge, may, self.telemetry.forged, self._clean, self.clock.now)
+        self.telemetry.board = board
+        self._forges = ForgeJobs(board, self.log.crashed)
+
     def serve_probes(self, address: str, port: int) -> Running:
         """`/healthz`, `/readyz`, `/metrics`. Raises UsageError."""
         probes = Probes(self.pulses, self._readiness, self.metrics.registry, time.monotonic, self._failed)
@@ -153,6 +163,9 @@ class Observing:
         self._events = self._notifier = None
         self._workers.close()
         self._senders.close()
+        if self._forges is not None:
+            self._forges.close()
+            self._forges = None
         for running in self._serving:
             running.stop(max(0.0, end - time.monotonic()))
 
@@ -178,6 +191,9 @@ class Observing:
             self._workers.map({_EVENTS: events.flush}, within=_NO_WAIT)
         if self._notifier is not None:
             self._senders.map({_NOTICES: self._notifier.flush}, within=_NO_WAIT)
+        forges = self._forges
+        if forges is not None:
+            forges.run()
 
     def _clean(self, text: str) -> str:
         return self._redact(text)

@@ -57,6 +57,7 @@ class Lease:
 @dataclass
 class Poller:
     pulled: Pulled = field(default_factory=Pulled)
+    before: Commit = Commit("")  # noqa: RUF009 - a text
 
 
 class Observed:

@@ -13,6 +13,9 @@ from gitops_mc.sandbox.apiserver import ADMIN_TOKEN
 from tests.scenarios.controller_world import API, FLEETS, ControllerWorld
 
 GOOD = {"url": "https://git.example.com/f.git"}
+TOKEN = {"tokenRef": {"name": "forge", "key": "token"}}
+APP = {"appRef": {"appId": 1, "installationId": 2, "privateKeyRef": {"name": "forge", "key": "key"}}}
+FORGE = "forge.url is written https://host or https://host/path, without user, password or query"
 GATEWAY = {"url": "https://gateway", "tokenRef": {"name": "t", "key": "token"}}
 NO_USER = "no user or password in source.url; use source.secretRef"
 ADDRESS = "source.url is written https://host/path, ssh://user@host/path or user@host:path"
@@ -39,6 +42,22 @@ def answered(spec: dict[str, Any]) -> tuple[int, str]:
             {"source": GOOD, "clusters": {"gateway": GATEWAY | {"url": "https://u:p@gateway"}}},
             "no user or password in clusters.gateway.url; use clusters.gateway.tokenRef",
         ),
+        ({"source": GOOD, "forge": {"type": "gitlab"}}, "forge needs one of tokenRef and appRef"),
+        (
+            {"source": GOOD, "forge": {"type": "github", **TOKEN, **APP}},
+            "forge needs one of tokenRef and appRef",
+        ),
+        (
+            {"source": GOOD, "forge": {"type": "gitea", **APP}},
+            "forge.appRef is for type github; use forge.tokenRef",
+        ),
+        ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "http://forge"}}, FORGE),
+        ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "https://u:p@forge"}}, FORGE),
+        ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "https://forge?token=x"}}, FORGE),
+        (
+            {"source": GOOD, "forge": {"type": "gitea", **TOKEN, "project": "fleet"}},
+            "forge.project is written owner/name",
+        ),
     ],
 )
 def test_what_is_refused_says_what_to_write_and_shows_no_pattern(spec: dict[str, Any], message: str) -> None:
@@ -56,6 +75,17 @@ def test_what_is_refused_says_what_to_write_and_shows_no_pattern(spec: dict[str,
         {"source": {"url": "ssh://git@host/f.git", "knownHosts": "host ssh-rsa A"}},
         {"source": {"url": "git@host:f.git", "knownHosts": "host ssh-rsa A"}},
         {"source": {"url": "file:///tmp/f.git"}},
+        {"source": GOOD, "forge": {"type": "github", **APP}},
+        {
+            "source": GOOD,
+            "forge": {
+                "type": "gitlab",
+                **TOKEN,
+                "url": "https://f:8443/x",
+                "project": "a/b/c.d",
+                "caRef": {"name": "ca"},
+            },
+        },
     ],
 )
 def test_what_is_good_is_taken(spec: dict[str, Any]) -> None:

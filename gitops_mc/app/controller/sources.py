@@ -14,7 +14,7 @@ from typing import Final
 
 from gitops_mc.app.ports import Clock, NotAccepted, Polled, PolledSource, Workers
 from gitops_mc.app.reading import ReadingCache, read_desired
-from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.custom.shown import Pulled, RefusedCommit
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import GitopsMcError, SourceError
 from gitops_mc.core.model import Commit, Severity
@@ -150,7 +150,7 @@ class Poller:
         self.pulled = replace(self.pulled, polled=self._asked_at)
         if isinstance(answer, NotAccepted):
             told = f"{answer.reason}; {answer.hint}" if answer.hint else answer.reason
-            self._trouble(f"commit {answer.commit[:12]} is not accepted: {told}")
+            self._refuse(answer.commit, f"is not accepted: {told}")
             return
         assert state is not None
         if answer.rewritten:
@@ -158,9 +158,13 @@ class Poller:
         if state.fleet_blocked:
             errors = [p for p in state.problems if p.severity is Severity.ERROR]
             first = f"{errors[0].place}: {errors[0].message}" if errors else "fleet.yaml has problems"
-            self._trouble(f"commit {answer.commit[:12]} is not followed: {first}")
+            self._refuse(answer.commit, f"is not followed: {first}")
             return
         self.desired, self.pulled = state, Pulled(answer.commit, self._asked_at)
+
+    def _refuse(self, commit: Commit, why: str) -> None:
+        self.pulled = replace(self.pulled, refused=RefusedCommit(commit, why))
+        self._trouble(f"commit {commit[:12]} {why}")
 
     def _failed(self, error: GitopsMcError) -> None:
         again = min(AGAIN * 2 ** min(self._failures, 10), AGAIN_AT_MOST)

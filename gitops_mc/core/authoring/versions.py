@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import RefusedError, UsageError
+from gitops_mc.core.globs import name_matches
 from gitops_mc.core.manifests.positions import Places
 from gitops_mc.core.model import BodyPath, DesiredCluster, Kind, Manifest, Place, ResourceKey, count
 from gitops_mc.core.raw import section
@@ -37,9 +37,7 @@ def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tu
     """By place. Raises UsageError where no cluster that is asked for has the module, RefusedError where a shared set is meant
     for more clusters than are asked for.
     """
-    asked = frozenset(
-        c.name for c in state.clusters if not globs or any(fnmatchcase(c.name, g) for g in globs)
-    )
+    asked = frozenset(c.name for c in state.clusters if not globs or name_matches(c.name, globs))
     found: dict[Place, tuple[Manifest, list[str]]] = {}
     for cluster in state.clusters:
         manifest = _manifest(cluster, module)

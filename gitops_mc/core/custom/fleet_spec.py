@@ -8,26 +8,27 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Any, Final
 
-from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.custom.forge_spec import ForgeSpec, forge_spec
+from gitops_mc.core.custom.refs import FleetSpecError, Ref, ref_of
 from gitops_mc.core.model import JsonObject, metadata, name_of
 from gitops_mc.core.rollout.inputs import Abort
 from gitops_mc.core.spans import LONGEST, span_of
 
+__all__ = [
+    "Clusters",
+    "FleetSpec",
+    "FleetSpecError",
+    "GatewayRef",
+    "GitSource",
+    "Notification",
+    "Ref",
+    "Topic",
+    "fleet_spec",
+    "notifications",
+]
+
 DEFAULT_INTERVAL: Final = timedelta(seconds=60)
 SHORTEST_INTERVAL: Final = timedelta(seconds=5)
-
-
-class FleetSpecError(GitopsMcError):
-    """A Fleet that cannot be followed; the message names the field."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ref:
-    """A key of a Secret or ConfigMap in the Fleet's namespace."""
-
-    name: str
-    key: str = ""
-    """Empty: the whole object, whose keys have the meaning that the field's documentation gives them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,8 @@ class FleetSpec:
     abort: Abort | None = None
     webhook: Ref | None = None
     """Secret: `secret`, and `next` while it is being changed; a push that knows one of them wakes the poll."""
+    forge: ForgeSpec | None = None
+    """Who is told of commits; None: nobody."""
     notifications: tuple[Notification, ...] = ()
 
     @property
@@ -128,16 +131,17 @@ def fleet_spec(body: JsonObject) -> FleetSpec:
             ref=str(said.get("ref") or ""),
             path=str(said.get("path") or "").strip("/"),
             interval=_interval(str(said.get("interval") or "")),
-            credentials=_ref(said.get("secretRef")),
-            ca=_ref(said.get("caRef")),
+            credentials=ref_of(said.get("secretRef")),
+            ca=ref_of(said.get("caRef")),
             known_hosts=str(said.get("knownHosts") or ""),
-            signers=_ref((said.get("verify") or {}).get("signersRef")),
+            signers=ref_of((said.get("verify") or {}).get("signersRef")),
         ),
         clusters=_clusters(spec.get("clusters") or {}),
         suspended=_suspended(spec),
         active_on=str(spec.get("activeOn") or ""),
         abort=_abort(spec.get("abort")),
-        webhook=_ref((spec.get("webhook") or {}).get("secretRef")),
+        webhook=ref_of((spec.get("webhook") or {}).get("secretRef")),
+        forge=forge_spec(spec.get("forge")),
         notifications=tuple(notifications(body)),
     )
 
@@ -147,7 +151,7 @@ def notifications(body: JsonObject) -> Iterator[Notification]:
     known = {topic.value: topic for topic in Topic}
     for said in (body.get("spec") or {}).get("notifications") or ():
         topics = frozenset(known[t] for t in said.get("topics") or known if t in known)
-        if (ref := _ref(said.get("secretRef"))) is not None:
+        if (ref := ref_of(said.get("secretRef"))) is not None:
             yield Notification(str(said.get("name") or ""), ref, topics)
 
 
@@ -170,16 +174,12 @@ def _clusters(said: Mapping[str, Any]) -> Clusters:
     kubeconfigs = {str(k["cluster"]): _must(k.get("secretRef")) for k in said.get("kubeconfigs") or ()}
     found = None
     if gateway is not None:
-        found = GatewayRef(str(gateway["url"]), _must(gateway.get("tokenRef")), _ref(gateway.get("caRef")))
+        found = GatewayRef(str(gateway["url"]), _must(gateway.get("tokenRef")), ref_of(gateway.get("caRef")))
     return Clusters(found, kubeconfigs or None)
 
 
-def _ref(said: Mapping[str, Any] | None) -> Ref | None:
-    return None if said is None else Ref(str(said.get("name") or ""), str(said.get("key") or ""))
-
-
 def _must(said: Mapping[str, Any] | None) -> Ref:
-    found = _ref(said)
+    found = ref_of(said)
     if found is None or not found.name:
         raise FleetSpecError("a secretRef of spec.clusters names no Secret")
     return found

@@ -18,11 +18,20 @@ _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
 MOST_WAVES: Final = 500
 
-BESIDE: Final = ("notifications", "webhook")
+BESIDE: Final = ("notifications", "webhook", "forge")
 """Members of a Fleet's status that come from elsewhere than the rollout."""
 
 Told = Callable[[str], str]
 """A text as it is shown: without what is sensitive, and with commands as they are typed for this Fleet."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedCommit:
+    """The newest commit of the source, where it is not followed."""
+
+    commit: Commit
+    why: str
+    """Goes on from what names the commit: `is not accepted: nobody has signed it`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +42,7 @@ class Pulled:
     polled: datetime | None = None
     problem: str = ""
     """Why the repository's newest content is not followed; what was read before still is."""
+    refused: RefusedCommit | None = None
 
 
 def fleet_status(

@@ -145,6 +145,13 @@ class Reason(Enum):
         "a token is about to expire, or has; told two weeks, three days and one day before, and then",
     )
     WEBHOOK_HEARS = ("WebhookHears", Weight.NORMAL, About.FLEET, "it has a secret again")
+    FORGE_FAILED = (
+        "ForgeFailed",
+        Weight.WARNING,
+        About.FLEET,
+        "its forge takes no commit status, or cannot be reached; the rollout goes on; told once",
+    )
+    FORGE_RECOVERED = ("ForgeRecovered", Weight.NORMAL, About.FLEET, "its forge takes commit statuses again")
     POLL_RECOVERED = ("PollRecovered", Weight.NORMAL, About.FLEET, "it can be read again")
 
     def __init__(self, word: str, weight: Weight, about: About, when: str) -> None:

@@ -43,6 +43,26 @@ def _no_user_in_the_gateway(spec: Any) -> bool:
     return gateway is None or "@" not in gateway["url"]
 
 
+def _one_way_into_the_forge(spec: Any) -> bool:
+    forge = spec.get("forge")
+    return forge is None or ("tokenRef" in forge) != ("appRef" in forge)
+
+
+def _apps_on_github(spec: Any) -> bool:
+    forge = spec.get("forge") or {}
+    return "appRef" not in forge or forge["type"] == "github"
+
+
+def _forge_is_an_address(spec: Any) -> bool:
+    said = (spec.get("forge") or {}).get("url")
+    return said is None or re.search(r"^https://[^/@?#]+(/[^@?#]*)?\Z", said) is not None
+
+
+def _project_is_a_path(spec: Any) -> bool:
+    said = (spec.get("forge") or {}).get("project")
+    return said is None or re.search(r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+\Z", said) is not None
+
+
 RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
     {
         "self.spec.cluster == self.metadata.name": _named_like_its_cluster,
@@ -59,6 +79,14 @@ RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         ),
         "!has(self.clusters) || !has(self.clusters.gateway) || !self.clusters.gateway.url.contains('@')": (
             _no_user_in_the_gateway
+        ),
+        "!has(self.forge) || has(self.forge.tokenRef) != has(self.forge.appRef)": _one_way_into_the_forge,
+        "!has(self.forge) || !has(self.forge.appRef) || self.forge.type == 'github'": _apps_on_github,
+        "!has(self.forge) || !has(self.forge.url) || self.forge.url.matches('^https://[^/@?#]+(/[^@?#]*)?$')": (
+            _forge_is_an_address
+        ),
+        "!has(self.forge) || !has(self.forge.project) || self.forge.project.matches('^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$')": (
+            _project_is_a_path
         ),
     }
 )

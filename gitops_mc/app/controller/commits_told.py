@@ -1,0 +1,217 @@
+"""What the forges of the Fleets are to show beside commits, and the jobs that bring it there.
+
+Passes and polls only leave a note here. A job of its own, one a Fleet, asks the forge; one that hangs or is down holds up no pass,
+and no other Fleet's. The forge is the memory: a process that begins reads what stands there before it sets anything, so that a
+restart neither repeats a status nor takes back a success.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
+from gitops_mc.app.forge_ports import Forge, OpenForge
+from gitops_mc.app.looks import Look
+from gitops_mc.app.telemetry_ports import PollerView
+from gitops_mc.core.custom.commit_status import (
+    CommitState,
+    CommitStatus,
+    of_decision,
+    of_refusal,
+    of_superseded,
+)
+from gitops_mc.core.errors import (
+    GitopsMcError,
+    InvalidError,
+    NotFoundError,
+    ServerError,
+    StaleError,
+    ThrottledError,
+)
+from gitops_mc.core.model import Commit
+from gitops_mc.core.render.fleet_commands import FleetCommands
+from gitops_mc.core.rollout.moves import Standing
+
+AGAIN_FIRST: Final = timedelta(seconds=30)
+AGAIN_LAST: Final = timedelta(minutes=10)
+"""What did not go through is tried again after so long; twice as long each time, up to the last."""
+_LOOK_AGAIN: Final = timedelta(seconds=30)
+"""When a Fleet without a forge is asked again whether it has one."""
+_ABOUT_THE_COMMIT: Final = (NotFoundError, InvalidError, StaleError)
+"""The forge answered, and does not want this one; others may go through."""
+
+
+@dataclass(slots=True)
+class _Followed:
+    """One Fleet, and how it stands with its forge."""
+
+    notes: Notes = field(default_factory=Notes)
+    forge: Forge | None = None
+    """What is known was read from this one."""
+    failures: int = 0
+    """In a row, of the forge as a whole."""
+    not_before: datetime = EVER
+    told: type[GitopsMcError] | None = None
+    """Of what kind the trouble is that was told last; None: there is none."""
+
+
+@dataclass(slots=True)
+class CommitsTold:
+    """Every call returns at once, and may come from any thread; what `jobs` gives is run by threads that may wait."""
+
+    open_forge: OpenForge
+    may: Callable[[], bool]
+    """Whether this process may still speak: it leads."""
+    forged: Callable[[str, GitopsMcError | None], object]
+    """Hears of a Fleet (`<namespace>/<name>`) why its forge takes no status; None: it takes them again."""
+    redact: Callable[[str], str]
+    """Takes out what is sensitive in all Fleets, as it was read last."""
+    now: Callable[[], datetime]
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _fleets: dict[str, _Followed] = field(default_factory=dict)
+
+    # ------------------------------------------------------------------------------------------------- what is heard
+
+    def looked(self, fleet: str, look: Look) -> None:
+        """A pass has been decided, and the whole fleet is without fault."""
+        commit, decision = look.fleet.commit, look.decision
+        if not commit or not decision.clusters:
+            return
+        unread = any(c.standing is Standing.NOT_KNOWN for c in decision.clusters)
+        wanted = of_decision(decision, _name(fleet), partial(self._said, fleet))
+        with self._lock:
+            notes = self._fleets.setdefault(fleet, _Followed()).notes
+            if notes.current != commit:
+                notes.follow(commit, of_superseded(commit, _name(fleet)))
+            elif unread and commit in notes.commits:  # a look that saw half of it cannot tell how far it is
+                return
+            notes.want(commit, wanted)
+
+    def polled(self, fleet: str, poller: PollerView) -> None:
+        """The source answered."""
+        refused = poller.pulled.refused
+        with self._lock:
+            notes = self._fleets.setdefault(fleet, _Followed()).notes
+            if notes.current is None and poller.before:
+                notes.current = poller.before
+            if refused is not None:
+                said = partial(self._said, fleet)
+                notes.want(refused.commit, of_refusal(refused.why, _name(fleet), said))
+
+    def left(self, fleet: str) -> None:
+        """It is gone, or another installation acts for it."""
+        with self._lock:
+            self._fleets.pop(fleet, None)
+
+    def _said(self, fleet: str, text: str) -> str:
+        namespace, _, name = fleet.rpartition("/")
+        return self.redact(FleetCommands(name, namespace).said(text))
+
+    # -------------------------------------------------------------------------------------------------- what is done
+
+    def jobs(self) -> Mapping[str, Callable[[], None]]:
+        """What is to be done now; each takes as long as its forge does. No error that is expected comes out of them."""
+        now = self.now()
+        with self._lock:
+            due = [f for f, x in self._fleets.items() if now >= x.not_before and x.notes.due(now)]
+        return {fleet: partial(self._work, fleet) for fleet in due}
+
+    def _work(self, fleet: str) -> None:
+        with self._lock:
+            followed = self._fleets.get(fleet)
+        if followed is None:
+            return
+        trouble: GitopsMcError | None = None
+        try:
+            forge = self.open_forge(fleet)
+            if forge is not None:
+                trouble = self._bring_all(followed, forge)
+        except GitopsMcError as error:
+            trouble = error
+            with self._lock:
+                followed.failures += 1
+                followed.not_before = self.now() + _pause(error, followed.failures)
+        else:
+            with self._lock:
+                followed.failures = 0
+                followed.not_before = EVER if forge is not None else self.now() + _LOOK_AGAIN
+        self._tell(fleet, followed, trouble)
+
+    def _tell(self, fleet: str, followed: _Followed, trouble: GitopsMcError | None) -> None:
+        """Once, and its end once; the same trouble in other words is no news."""
+        with self._lock:
+            kind = None if trouble is None else type(trouble)
+            lasts = trouble is None and any(n.refused for n in followed.notes.commits.values())
+            if kind is followed.told or lasts:
+                return
+            followed.told = kind
+        self.forged(fleet, trouble)
+
+    def _bring_all(self, followed: _Followed, forge: Forge) -> GitopsMcError | None:
+        """Why the forge does not take one of them, where it takes others. Raises GitopsMcError where it takes none."""
+        notes = followed.notes
+        with self._lock:
+            if followed.forge is not forge:
+                followed.forge = forge
+                notes.doubt()
+            due = notes.due(self.now())
+        trouble: GitopsMcError | None = None
+        for commit in due:
+            try:
+                self._bring(notes, forge, commit)
+            except _ABOUT_THE_COMMIT as error:
+                trouble = error if self._refused(notes, commit) else trouble
+        return trouble
+
+    def _bring(self, notes: Notes, forge: Forge, commit: Commit) -> None:
+        """What the forge shows is read before the first time, so that nothing is set twice, or taken back."""
+        with self._lock:
+            note = notes.commits.get(commit)
+        if note is None or not self.may():
+            return
+        if not note.known:
+            shown = forge.status(commit, note.wanted.context)
+            note = self._seen(notes, commit, shown) or note.seen(shown, self.now())
+        if not note.differs(self.now()):
+            return
+        lasts = note.shown is not None and note.shown.state is note.wanted.state is CommitState.PENDING
+        if not self.may():
+            return
+        if forge.rewords or not lasts:
+            forge.set_status(commit, note.wanted)
+        self._seen(notes, commit, note.wanted)
+
+    def _seen(self, notes: Notes, commit: Commit, shown: CommitStatus | None) -> Note | None:
+        with self._lock:
+            note = notes.commits.get(commit)
+            if note is not None:
+                note = notes.commits[commit] = note.seen(shown, self.now())
+            return note
+
+    def _refused(self, notes: Notes, commit: Commit) -> bool:
+        """Whether it matters: a commit that is not followed any more may be gone from the forge, with its project."""
+        with self._lock:
+            note = notes.commits.get(commit)
+            if note is None or note.superseded:
+                notes.commits.pop(commit, None)
+                return False
+            notes.commits[commit] = replace(note, refused=True, not_before=self.now() + AGAIN_LAST)
+            return True
+
+
+def _name(fleet: str) -> str:
+    return fleet.rpartition("/")[2]
+
+
+def _pause(error: GitopsMcError, failures: int) -> timedelta:
+    """How long a forge is left alone: as long as it asks for, where it does; what needs a human is asked seldom."""
+    if not error.transient:
+        return AGAIN_LAST
+    grown = min(AGAIN_LAST, AGAIN_FIRST * float(2 ** min(failures - 1, 10)))
+    asked = error.retry_after if isinstance(error, ThrottledError | ServerError) else None
+    return max(grown, timedelta(seconds=asked or 0.0))

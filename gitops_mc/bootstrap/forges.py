@@ -1,0 +1,129 @@
+"""Connects Fleets to their forges: what `spec.forge` leads to, with the credentials that it names."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from gitops_mc.adapters.forge_github import Access, App, GithubForge, Token
+from gitops_mc.adapters.forge_gitlab import GitlabForge
+from gitops_mc.adapters.private_files import PrivateFiles
+from gitops_mc.adapters.system import ThreadWorkers
+from gitops_mc.app.controller.commits_told import CommitsTold
+from gitops_mc.app.forge_ports import Forge
+from gitops_mc.bootstrap.means import Data
+from gitops_mc.core.custom.fleet_spec import FleetSpecError, Ref, fleet_spec
+from gitops_mc.core.custom.forge_spec import ForgeKind, ForgeSpec, Place, place_of
+from gitops_mc.core.errors import UsageError
+from gitops_mc.core.model import JsonObject
+
+AT_ONCE: Final = 4
+"""Forges that are asked at the same time: one that hangs leaves room for those of other Fleets."""
+_NO_WAIT: Final = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A forge, and what it was made from."""
+
+    spec: ForgeSpec
+    place: Place
+    credentials: str
+    forge: Forge
+
+
+@dataclass(slots=True)
+class Forges:
+    """The forges of Fleets. Any thread; of one Fleet one at a time."""
+
+    data: Data
+    folder: Path
+    """For certificates; nobody else writes there."""
+    body_of: Callable[[str], JsonObject | None]
+    """The Fleet of a title, as it was read last."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _made: dict[str, _Made] = field(default_factory=dict)
+
+    def open(self, fleet: str) -> Forge | None:
+        """As `OpenForge` promises."""
+        body = self.body_of(fleet)
+        spec = fleet_spec(body) if body else None
+        if spec is None or spec.forge is None:
+            return None
+        place = place_of(spec.forge, spec.source.url)
+        access = self._access(spec.forge)
+        ca = self.data.certificates(spec.forge.ca) if spec.forge.ca is not None else b""
+        credentials = sha256(repr(access).encode() + ca).hexdigest()
+        with self._lock:
+            before = self._made.get(fleet)
+        if before and (before.spec, before.place, before.credentials) == (spec.forge, place, credentials):
+            return before.forge
+        made = _Made(
+            spec.forge, place, credentials, _forge(spec.forge.kind, place, access, self._file(fleet, ca))
+        )
+        if before is not None:
+            before.forge.close()
+        with self._lock:
+            self._made[fleet] = made
+        return made.forge
+
+    def _access(self, spec: ForgeSpec) -> Access:
+        if spec.app is not None:
+            key = self.data.value(spec.app.key).decode("utf-8", "replace")
+            return App(spec.app.app, spec.app.installation, key)
+        if spec.token is None:
+            raise FleetSpecError("spec.forge names no credentials", hint="tokenRef: {name: SECRET, key: KEY}")
+        return Token(_token(self.data.value(spec.token), spec.token))
+
+    def _file(self, fleet: str, ca: bytes) -> Path | None:
+        """Named after what it holds: connections that are being made read it."""
+        if not ca:
+            return None
+        name = sha256(fleet.encode()).hexdigest()[:16]
+        return PrivateFiles(self.folder / name).write(f"ca-{sha256(ca).hexdigest()[:16]}.crt", ca)
+
+
+def _token(held: bytes, ref: Ref) -> str:
+    """It becomes a header: nothing but printable ASCII, in one word."""
+    text = held.decode("utf-8", "replace").strip()
+    if not text or not text.isascii() or not text.isprintable() or " " in text:
+        raise UsageError(
+            f"Secret {ref.name} holds no token under {ref.key}",
+            hint="one word, as the forge has shown it once",
+        )
+    return text
+
+
+def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> Forge:
+    match kind, access:
+        case ForgeKind.GITLAB, Token(token):
+            return GitlabForge(place, token, ca)
+        case ForgeKind.GITHUB, _:
+            return GithubForge(place, access, ca)
+        case ForgeKind.GITEA, Token():
+            return GithubForge(place, access, ca)
+        case _:
+            raise FleetSpecError("spec.forge.appRef is for GitHub", hint="tokenRef: {name: SECRET, key: KEY}")
+
+
+@dataclass(slots=True)
+class ForgeJobs:
+    """Runs what is to be told to forges, on threads of its own."""
+
+    told: CommitsTold
+    crashed: Callable[[str, BaseException], object]
+    _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(AT_ONCE))
+
+    def run(self) -> None:
+        """Begin what is due; returns at once. One of a Fleet that still runs is not begun again."""
+        for fleet, error in self._workers.map(self.told.jobs(), within=_NO_WAIT).items():
+            if isinstance(error, Exception):
+                self.crashed(f"the forge of {fleet}", error)
+
+    def close(self) -> None:
+        """Begin nothing more: what is not told is told by the next process."""
+        self._workers.close()

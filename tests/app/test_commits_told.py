@@ -1,0 +1,381 @@
+"""What is brought to a forge, and when: passes and polls leave notes, jobs bring them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from gitops_mc.app.controller.commit_notes import KEPT_AT_MOST, REWORDED_EVERY
+from gitops_mc.app.controller.commits_told import AGAIN_FIRST, AGAIN_LAST, CommitsTold
+from gitops_mc.app.forge_ports import Forge
+from gitops_mc.app.looks import Look
+from gitops_mc.core.custom.commit_status import CommitState, CommitStatus, of_superseded
+from gitops_mc.core.custom.shown import Pulled, RefusedCommit
+from gitops_mc.core.errors import (
+    GitopsMcError,
+    InvalidError,
+    NotFoundError,
+    ThrottledError,
+    UnauthorizedError,
+    UnreachableError,
+)
+from gitops_mc.core.model import Commit
+from gitops_mc.core.policy import DEFAULT_POLICY
+from gitops_mc.core.rollout.inputs import Fleet
+from gitops_mc.core.rollout.memory import FleetMemory
+from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Halted, Outlook, Standing, Wait
+
+FLEET = "gitops-mc/prod"
+A, B, C = (Commit(letter * 40) for letter in "abc")
+STATES = {Wait: "pending", Done: "success", Halted: "failure"}
+
+
+@dataclass
+class MemoryForge:
+    """A forge in memory; what it is asked stands in `calls`."""
+
+    rewords: bool = True
+    held: dict[Commit, CommitStatus] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    down: GitopsMcError | None = None
+    unwanted: dict[Commit, GitopsMcError] = field(default_factory=dict)
+
+    def status(self, commit: Commit, context: str) -> CommitStatus | None:
+        assert context == "gitops-mc/prod"
+        self._asked(f"read {commit[0]}", commit)
+        return self.held.get(commit)
+
+    def set_status(self, commit: Commit, status: CommitStatus) -> None:
+        self._asked(f"{status.state} {commit[0]}", commit)
+        self.held[commit] = status
+
+    def close(self) -> None:
+        pass
+
+    def _asked(self, call: str, commit: Commit) -> None:
+        self.calls.append(call)
+        if error := self.down or self.unwanted.get(commit):
+            raise error
+
+
+@dataclass
+class World:
+    """A process with its notes, a forge, and a clock."""
+
+    forge: MemoryForge = field(default_factory=MemoryForge)
+    leads: bool = True
+    named: bool = True
+    """The Fleet names a forge."""
+    now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
+    heard: list[str] = field(default_factory=list)
+    """What was told of the forge."""
+    secret: str = "nothing"
+    """What is sensitive in the fleet."""
+
+    def __post_init__(self) -> None:
+        self.begin()
+
+    def begin(self) -> None:
+        """A process begins; whatever another one knew is lost."""
+        self.board = CommitsTold(self._open, lambda: self.leads, self._heard, self._redact, lambda: self.now)
+
+    def _open(self, fleet: str) -> Forge | None:
+        assert fleet == FLEET
+        return self.forge if self.named else None
+
+    def _heard(self, fleet: str, trouble: GitopsMcError | None) -> None:
+        assert fleet == FLEET
+        self.heard.append("well" if trouble is None else trouble.message)
+
+    def _redact(self, text: str) -> str:
+        return text.replace(self.secret, "[hidden]")
+
+    def look(self, commit: Commit, outlook: Outlook, *, passed: int = 0, unread: int = 0) -> None:
+        standings = [Standing.PASSED] * passed + [Standing.NOT_KNOWN] * unread
+        standings += [Standing.READY] * (3 - len(standings))
+        views = tuple(
+            ClusterView(f"edge-{n}", "rest", standing, "", None, "", (), None, begun=False)
+            for n, standing in enumerate(standings)
+        )
+        decision = Decision((), outlook, views, (), frozenset())
+        self.board.looked(
+            FLEET, Look(self.now, decision, FleetMemory(), (), (), Fleet(DEFAULT_POLICY, (), commit))
+        )
+
+    def poll(self, refused: RefusedCommit | None = None, before: Commit = Commit("")) -> None:  # noqa: B008 - a text
+        @dataclass
+        class Asked:
+            pulled: Pulled
+            before: Commit
+
+        self.board.polled(FLEET, Asked(Pulled(refused=refused), before))
+
+    def work(self, after: timedelta = timedelta()) -> list[str]:
+        """What the forge is asked once this time has gone by."""
+        self.now += after
+        self.forge.calls.clear()
+        for job in self.board.jobs().values():
+            job()
+        return list(self.forge.calls)
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+ROLLING, DONE, HALTED = Wait("rolls"), Done("done"), Halted("edge-0 failed")
+
+
+def test_a_status_is_set_once_and_the_next_state_at_once(world: World) -> None:
+    world.look(A, ROLLING)
+    assert world.work() == ["read a", "pending a"]
+    world.look(A, ROLLING)
+    assert world.work() == []
+    world.look(A, DONE, passed=3)
+    assert world.work() == ["success a"]
+    world.look(A, DONE, passed=3)
+    assert world.work(timedelta(days=1)) == []
+
+
+def test_other_words_for_the_same_state_wait(world: World) -> None:
+    world.look(A, ROLLING)
+    world.work()
+    world.look(A, ROLLING, passed=1)
+    assert world.work(REWORDED_EVERY / 2) == []
+    world.look(A, ROLLING, passed=2)
+    assert world.work(REWORDED_EVERY / 2) == ["pending a"]
+    assert world.forge.held[A].description == "2 of 3 clusters have it"
+
+
+def test_where_the_forge_takes_no_other_words_it_is_not_asked_to(world: World) -> None:
+    world.forge.rewords = False
+    world.look(A, ROLLING)
+    world.work()
+    for passed in (1, 2):
+        world.look(A, ROLLING, passed=passed)
+        assert world.work(REWORDED_EVERY) == []
+    world.look(A, HALTED, passed=2)
+    assert world.work() == ["failure a"]
+
+
+def test_a_pass_that_has_not_read_all_clusters_does_not_say_how_far_it_is(world: World) -> None:
+    world.look(A, ROLLING, passed=2)
+    world.work()
+    world.look(A, ROLLING, unread=3)
+    assert world.work(REWORDED_EVERY) == []
+
+
+def test_a_process_that_begins_reads_what_stands_and_does_not_repeat_it(world: World) -> None:
+    world.look(A, DONE, passed=3)
+    world.work()
+    world.begin()
+    world.look(A, DONE, passed=3)
+    assert world.work() == ["read a"]
+    assert world.work(timedelta(days=1)) == []
+
+
+def test_a_success_is_taken_back_by_a_failure_and_by_nothing_else(world: World) -> None:
+    world.look(A, DONE, passed=3)
+    world.work()
+    world.begin()
+    world.look(A, ROLLING, passed=1, unread=2)
+    assert world.work() == ["read a"]
+    world.look(A, ROLLING, passed=2)
+    assert world.work(timedelta(days=1)) == []
+    world.look(A, HALTED, passed=2)
+    assert world.work() == ["failure a"]
+    world.look(A, ROLLING, passed=2)
+    assert world.work() == ["pending a"]
+
+
+# ---------------------------------------------------------------------------------------------------- another commit
+
+
+def test_a_commit_that_another_one_overtakes_is_not_left_pending(world: World) -> None:
+    world.look(A, ROLLING)
+    world.work()
+    world.look(B, ROLLING)
+    assert world.work() == ["error a", "read b", "pending b"]
+    assert world.forge.held[A].says(of_superseded(B, "prod"))
+    assert world.work(timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize("end", [DONE, HALTED], ids=["done", "halted"])
+def test_what_has_come_of_a_commit_stays_when_another_one_takes_over(world: World, end: Outlook) -> None:
+    world.look(A, end, passed=3)
+    world.look(B, ROLLING)
+    assert world.work() == ["read a", f"{STATES[type(end)]} a", "read b", "pending b"]
+    assert world.work(timedelta(days=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "calls"),
+    [(CommitState.PENDING, ["read a", "error a"]), (CommitState.SUCCESS, ["read a"]), (None, ["read a"])],
+)
+def test_a_process_ends_what_the_one_before_left_pending(
+    world: World, state: CommitState | None, calls: list[str]
+) -> None:
+    if state is not None:
+        world.forge.held[A] = CommitStatus(state, "gitops-mc/prod", "x")
+    world.poll(before=A)
+    world.look(B, ROLLING)
+    assert world.work() == [*calls, "read b", "pending b"]
+
+
+def test_a_process_that_goes_on_with_the_commit_of_the_one_before_ends_nothing(world: World) -> None:
+    world.poll(before=A)
+    world.look(A, ROLLING)
+    assert world.work() == ["read a", "pending a"]
+
+
+def test_a_commit_that_comes_back_is_followed_again(world: World) -> None:
+    for commit in (A, B, A):
+        world.look(commit, ROLLING)
+        world.work()
+    assert {c: s.state.value for c, s in world.forge.held.items()} == {A: "pending", B: "error"}
+
+
+def test_a_refused_commit_fails_while_the_one_before_goes_on(world: World) -> None:
+    world.look(A, ROLLING)
+    world.poll(RefusedCommit(B, "is not accepted: nobody has signed it"))
+    assert world.work() == ["read a", "pending a", "read b", "failure b"]
+    assert world.forge.held[B].description == "this commit is not accepted: nobody has signed it"
+    for _ in range(3):  # every poll says so again
+        world.poll(RefusedCommit(B, "is not accepted: nobody has signed it"))
+    assert world.work(timedelta(days=1)) == []
+    world.look(C, ROLLING)
+    assert world.work() == ["error a", "read c", "pending c"]
+    assert world.forge.held[B].state is CommitState.FAILURE
+
+
+def test_a_refused_commit_that_is_accepted_after_all_is_followed(world: World) -> None:
+    world.look(A, DONE, passed=3)
+    world.poll(RefusedCommit(B, "is not accepted: nobody has signed it"))
+    world.work()
+    world.look(B, ROLLING)
+    assert world.work() == ["pending b"]
+
+
+def test_only_so_many_commits_are_kept(world: World) -> None:
+    for number in range(KEPT_AT_MOST * 3):
+        world.look(Commit(f"{number:040x}"), ROLLING)
+    assert len(world.board._fleets[FLEET].notes.commits) <= KEPT_AT_MOST + 1
+
+
+# ---------------------------------------------------------------------------------------------------------- trouble
+
+
+def test_a_forge_that_is_down_is_asked_ever_more_seldom_and_told_of_once(world: World) -> None:
+    world.forge.down = UnreachableError("git.example.com: connection refused")
+    world.look(A, ROLLING)
+    assert world.work() == ["read a"]
+    waits = []
+    for _ in range(8):
+        waited = timedelta()
+        while not world.work(timedelta(seconds=10)):
+            waited += timedelta(seconds=10)
+        waits.append(waited + timedelta(seconds=10))
+    assert waits[0] == AGAIN_FIRST
+    assert waits[1] == AGAIN_FIRST * 2
+    assert waits[-1] == AGAIN_LAST
+    assert world.heard == ["git.example.com: connection refused"]
+    world.forge.down = None
+    assert world.work(AGAIN_LAST) == ["read a", "pending a"]
+    assert world.heard[1:] == ["well"]
+
+
+def test_what_happened_meanwhile_is_told_when_it_is_back_and_nothing_in_between(world: World) -> None:
+    world.forge.down = UnreachableError("down")
+    for commit in (A, B, C):
+        world.look(commit, ROLLING)
+        world.work()
+    world.forge.down = None
+    world.look(C, DONE, passed=3)
+    assert world.work(AGAIN_LAST) == ["read a", "read b", "read c", "success c"]
+
+
+def test_a_forge_that_asks_for_patience_gets_it(world: World) -> None:
+    world.forge.down = ThrottledError("slow down", status=429, retry_after=3600.0)
+    world.look(A, ROLLING)
+    world.work()
+    world.forge.down = None
+    assert world.work(timedelta(minutes=59)) == []
+    assert world.work(timedelta(minutes=1)) == ["read a", "pending a"]
+
+
+def test_what_needs_a_human_is_tried_again_after_ten_minutes(world: World) -> None:
+    world.forge.down = UnauthorizedError("answered 401", status=401)
+    world.look(A, ROLLING)
+    world.work()
+    world.forge.down = None
+    assert world.work(AGAIN_LAST - timedelta(seconds=1)) == []
+    assert world.work(timedelta(seconds=1)) == ["read a", "pending a"]
+    assert world.heard == ["answered 401", "well"]
+
+
+def test_a_commit_that_the_forge_does_not_want_holds_up_no_other(world: World) -> None:
+    world.poll(RefusedCommit(B, "is not followed: x"))
+    world.forge.unwanted[B] = InvalidError("answered 422: the maximum number of statuses", status=422)
+    world.look(A, ROLLING)
+    assert world.work() == ["read b", "read a", "pending a"]
+    world.look(A, DONE, passed=3)
+    assert world.work() == ["success a"]
+    assert world.heard == ["answered 422: the maximum number of statuses"]
+    world.forge.unwanted.clear()
+    assert world.work(AGAIN_LAST) == ["read b", "failure b"]
+    assert world.heard[1:] == ["well"]
+
+
+def test_a_commit_of_before_that_is_not_there_any_more_is_no_trouble(world: World) -> None:
+    world.forge.unwanted[A] = NotFoundError("answered 404", status=404)
+    world.poll(before=A)
+    world.look(B, ROLLING)
+    assert world.work() == ["read a", "read b", "pending b"]
+    assert world.heard == []
+    assert world.work(timedelta(days=1)) == []
+
+
+def test_who_does_not_lead_says_nothing(world: World) -> None:
+    world.look(A, ROLLING)
+    world.leads = False
+    assert world.work() == []
+    world.leads = True
+    assert world.work() == ["read a", "pending a"]
+
+
+def test_a_fleet_that_names_another_forge_tells_that_one_everything(world: World) -> None:
+    world.look(A, DONE, passed=3)
+    world.work()
+    world.forge = MemoryForge()
+    world.look(A, HALTED, passed=2)
+    assert world.work() == ["read a", "failure a"]
+
+
+def test_a_fleet_without_a_forge_asks_nobody_until_it_names_one(world: World) -> None:
+    world.named = False
+    world.look(A, ROLLING)
+    assert world.work() == []
+    world.named = True
+    assert world.work(AGAIN_FIRST) == ["read a", "pending a"]
+    assert world.heard == []
+
+
+def test_a_fleet_that_is_gone_or_active_elsewhere_is_spoken_of_no_more(world: World) -> None:
+    world.look(A, ROLLING)
+    world.board.left(FLEET)
+    assert world.work() == []
+
+
+def test_what_is_sensitive_is_taken_out_and_commands_are_as_they_are_typed_for_the_fleet(
+    world: World,
+) -> None:
+    world.secret = "s3cr3t"
+    world.look(A, Halted("s3cr3t; see gitops-mc why edge-0"))
+    world.poll(RefusedCommit(B, "is not followed: s3cr3t"))
+    world.secret = "nothing"
+    world.work()
+    assert world.forge.held[A].description == "halted, [hidden]; see gitops-mc why edge-0 --fleet prod"
+    assert world.forge.held[B].description == "this commit is not followed: [hidden]"
