@@ -35,8 +35,9 @@ from gitops_mc.bootstrap import GatewayAccess, KubeconfigAccess, clock_of
 from gitops_mc.bootstrap.attic import Attic
 from gitops_mc.bootstrap.forges import Forges
 from gitops_mc.bootstrap.hooks import Hooks
-from gitops_mc.bootstrap.means import Data, ProcessMeans, Way
+from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.bootstrap.observing import Observing
+from gitops_mc.bootstrap.ways import Way
 from gitops_mc.core.errors import UsageError
 from gitops_mc.core.model import JsonObject
 

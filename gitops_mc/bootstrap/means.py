@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from gitops_mc.adapters.certificates import are_certificates
 from gitops_mc.adapters.git_access import Access as GitAccess
@@ -18,9 +18,8 @@ from gitops_mc.adapters.git_access import Called, Credentials, Trust, credential
 from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_remote import RemoteSource
 from gitops_mc.adapters.git_shelf import Shelf
-from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+from gitops_mc.adapters.kube import GatewayTransport
 from gitops_mc.adapters.kube_config_file import current_token
-from gitops_mc.adapters.kube_embedded import HINT as EMBEDDED
 from gitops_mc.adapters.kube_embedded import embedded
 from gitops_mc.adapters.named_files import NamedFile
 from gitops_mc.adapters.private_files import PrivateFiles
@@ -28,8 +27,9 @@ from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
-from gitops_mc.app.ports import Clock, Request, Response, Transport
+from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.telemetry_ports import Credential
+from gitops_mc.bootstrap.ways import ByCluster, OwnWay, Way
 from gitops_mc.core.custom.fleet_spec import FleetSpec, GatewayRef, GitSource, Ref
 from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
 from gitops_mc.core.expiry import expiry_of
@@ -41,26 +41,6 @@ _MADE_BY: Final[Mapping[str, str]] = {"Secret": "secret generic", "ConfigMap": "
 _PUT_A_TOKEN: Final = "put nothing but a bearer token there"  # noqa: S105 - a hint
 _GATEWAY: Final = "gateway-"
 _KUBECONFIG: Final = "kubeconfig-"
-
-
-class Way(Transport, Protocol):
-    """A transport with connections that are kept alive."""
-
-    def close(self) -> None:
-        """Drop them."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class ByCluster:
-    """Clusters with a way of their own, and one for all others."""
-
-    ways: Mapping[str, Transport]
-    other: Transport
-
-    def send(self, cluster: str, request: Request, *, timeout: float) -> Response:
-        """As the port promises."""
-        return self.ways.get(cluster, self.other).send(cluster, request, timeout=timeout)
 
 
 @dataclass(slots=True)
@@ -135,6 +115,8 @@ class ProcessMeans:
     """What was made last."""
     _ways: list[Way] = field(default_factory=list)
     """Transports that were made for the clusters of the spec, to be closed with the next ones."""
+    _own: dict[str, OwnWay] = field(default_factory=dict)
+    """Those of clusters with a kubeconfig."""
     _ends: dict[str, tuple[bytes, datetime | None]] = field(default_factory=dict)
     """By file: the kubeconfig that was looked at last, and when its token expires. To read hundreds takes a while."""
 
@@ -145,9 +127,10 @@ class ProcessMeans:
 
     def close(self) -> None:
         """Drop every connection."""
-        for way in self._ways:
+        for way in (*self._ways, *self._own.values()):
             way.close()
         self._ways.clear()
+        self._own.clear()
         self.leave_home()
 
     def poller(self, spec: FleetSpec) -> Poller:
@@ -207,19 +190,20 @@ class ProcessMeans:
         """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no
         right there.
         """
-        files, said = self._written(spec), spec.clusters
-        ways = {
-            cluster: KubeconfigTransport(
-                NamedFile(files[_file_of(cluster)], _kubeconfig_called(ref), EMBEDDED), {cluster: ""}
-            )
+        said = spec.clusters
+        for own in self._own.values():
+            own.close()
+        self._own = ways = {
+            cluster: OwnWay(cluster, _kubeconfig_called(ref))
             for cluster, ref in (said.kubeconfigs or {}).items()
         }
+        files = self._written(spec)
         gateway = None
         if said.gateway is not None:
             gateway = self._gateway(said.gateway, files)
         for way in self._ways:
             way.close()
-        self._ways = [*ways.values(), *([] if gateway is None else [gateway])]
+        self._ways = [] if gateway is None else [gateway]
         if gateway is None:
             return ByCluster(ways, self.home) if ways else self.home
         return ByCluster({GLOBAL_CLUSTER: self.home, **ways}, gateway)
@@ -247,15 +231,25 @@ class ProcessMeans:
             found[token] = self.data.value(said.gateway.token)
             if said.gateway.ca is not None:
                 found[ca] = self.data.certificates(said.gateway.ca)
-        found |= {
-            _file_of(cluster): self._kubeconfig(ref) for cluster, ref in (said.kubeconfigs or {}).items()
-        }
+        found |= dict(self._kubeconfigs(said.kubeconfigs or {}))
         files = {name: self.files.write(name, content) for name, content in found.items()}
+        for cluster, own in self._own.items():
+            if not own.problem and (file := files.get(_file_of(cluster))) is not None:
+                own.use(file)
         self._tell_ends(spec.title, found, files)
         return files
 
-    def _kubeconfig(self, ref: Ref) -> bytes:
-        return embedded(self.data.value(ref), _kubeconfig_called(ref))
+    def _kubeconfigs(self, refs: Mapping[str, Ref]) -> Iterator[tuple[str, bytes]]:
+        """Those that can be used; why another one cannot is said by its cluster's way. Raises what the API raises: then nobody knows."""
+        for cluster, ref in refs.items():
+            own = self._own.get(cluster) or OwnWay(cluster, _kubeconfig_called(ref))
+            try:
+                content = embedded(self.data.value(ref), own.called)
+            except UsageError as error:
+                own.problem = f"{error.message}; {error.hint}" if error.hint else error.message
+                continue
+            own.problem = ""
+            yield _file_of(cluster), content
 
     def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
         token = next((found[n] for n in found if n.startswith(_GATEWAY)), b"").decode("utf-8", "replace")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from gitops_mc.app.ports import Request, Response
 from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.core.custom.fleet_spec import fleet_spec
-from gitops_mc.core.errors import GitopsMcError, SourceError, UsageError
+from gitops_mc.core.errors import GitopsMcError, SourceError, UnreachableError, UsageError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from gitops_mc.sandbox.transport import DirectTransport
@@ -244,12 +245,37 @@ def test_a_kubeconfig_of_a_secret_runs_no_program_and_reads_no_file_of_the_pod(
     text = KUBECONFIG.replace("{token: t}", user.replace("PROOF", str(proof)))
     place.secret("kube", config=text)
     named = [{"cluster": "edge-1", "secretRef": {"name": "kube", "key": "config"}}]
+    executor = place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
     with pytest.raises(
-        UsageError, match=r"the kubeconfig under config of Secret kube is not used: user\.\S+ (runs|reads)"
+        UnreachableError,
+        match=r"the kubeconfig under config of Secret kube is not used: user\.\S+ (runs|reads)",
     ):
-        place.means.executor(fleet_spec(spec({"kubeconfigs": named})))
+        executor.api.get("edge-1", RESOURCES["Secret"], "x", namespace="x")
     assert not proof.exists()
     assert not (place.folder / "files").exists()
+
+
+def test_what_is_wrong_with_one_kubeconfig_is_wrong_with_its_cluster_alone_until_it_is_put_right(
+    place: Place,
+) -> None:
+    named = [{"cluster": f"edge-{n}", "secretRef": {"name": f"kube-{n}", "key": "config"}} for n in (1, 2)]
+    wanted = fleet_spec(spec({"kubeconfigs": named}))
+    with serving(Peer()) as peer:
+        good = KUBECONFIG.replace("http://127.0.0.1:9", peer.url)
+        place.secret("kube-2", config=good)
+        executor = place.means.executor(wanted)
+        with pytest.raises(UnreachableError, match="Secret kube-1 is not in namespace"):
+            executor.api.get("edge-1", RESOURCES["Secret"], "x", namespace="x")
+        asked = len(peer.seen)
+        with suppress(GitopsMcError):
+            executor.api.get("edge-2", RESOURCES["Secret"], "x", namespace="x")
+        assert len(peer.seen) > asked, "the other one is reached"
+        place.secret("kube-1", config=good)
+        place.means.tend(wanted)
+        asked = len(peer.seen)
+        with suppress(GitopsMcError):
+            executor.api.get("edge-1", RESOURCES["Secret"], "x", namespace="x")
+        assert len(peer.seen) > asked, "it is put right"
 
 
 SECRET = "s3cr3t"
