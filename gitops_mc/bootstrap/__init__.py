@@ -1,4 +1,7 @@
-"""Connects ports to adapters. Nothing else does."""
+"""Connects ports to adapters. Nothing else does.
+
+What only some commands need is imported where they need it: a command that reads files starts in half the time.
+"""
 
 from __future__ import annotations
 
@@ -8,37 +11,25 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
-from gitops_mc.adapters.folder import FolderSource
-from gitops_mc.adapters.git import open_source
-from gitops_mc.adapters.memory import FileMemory, MemoryView, in_use
-from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock
-from gitops_mc.adapters.system import ScaledClock, SystemClock, ThreadWorkers
-from gitops_mc.adapters.work_folder import WorkFolderFiles
-from gitops_mc.app.api import ClusterApi
-from gitops_mc.app.authoring_ports import WorkFolder
-from gitops_mc.app.executor import Executor
-from gitops_mc.app.looks import Pace
-from gitops_mc.app.ports import Clock, MemoryStore
-from gitops_mc.app.stopping import ReadOnlyOnce
-from gitops_mc.app.use_cases.demo.stage import Stage
-from gitops_mc.app.use_cases.demo.story import BAD_LINE, INSTALLED_BY_HAND, NEWCOMER
-from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.repository import Repository, past_contents
 from gitops_mc.core.errors import GitopsMcError, SourceError
 from gitops_mc.core.model import GLOBAL_CLUSTER
-from gitops_mc.core.rollout.driver import Driver
 
 if TYPE_CHECKING:
     from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
+    from gitops_mc.adapters.memory import FileMemory
+    from gitops_mc.app.authoring_ports import WorkFolder
+    from gitops_mc.app.ports import Clock, MemoryStore
+    from gitops_mc.app.use_cases.planning import Session
+    from gitops_mc.core.rollout.driver import Driver
     from gitops_mc.sandbox.options import SandboxOptions
     from gitops_mc.sandbox.serving import Serving
 
 STATE_FILE = ".gitops-mc-state.json"
-_CALLS_AT_ONCE = 32
+CALLS_AT_ONCE = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +54,17 @@ Access: TypeAlias = GatewayAccess | KubeconfigAccess
 
 def open_repository(path: str, revision: str | None = None) -> Repository:
     """The configuration repository at `path`. Raises SourceError."""
+    from gitops_mc.adapters.git import open_source  # noqa: PLC0415 - see above
+
     return Repository(open_source(path, revision))
 
 
 def work_folder(path: str) -> WorkFolder:
     """The configuration repository as it lies in a folder that is written to; it may be new. Raises SourceError."""
+    from gitops_mc.adapters.folder import FolderSource  # noqa: PLC0415
+    from gitops_mc.adapters.git import open_source  # noqa: PLC0415
+    from gitops_mc.adapters.work_folder import WorkFolderFiles  # noqa: PLC0415
+
     if os.path.lexists(path) and not isinstance(open_source(path), FolderSource):
         raise SourceError(
             f"{path} is a bare Git repository", hint="clone it, and name the folder of the clone"
@@ -84,16 +81,23 @@ def watch_repository(path: str, revision: str | None) -> Iterator[tuple[str, ...
 
 def look_at_memory(path: Path) -> MemoryStore:
     """The remembered state, for those who write nothing."""
+    from gitops_mc.adapters.memory import MemoryView  # noqa: PLC0415
+
     return MemoryView(path)
 
 
 def driver_of(path: Path) -> Driver:
     """Whether a process carries out the rollout that this state file remembers."""
+    from gitops_mc.adapters.memory import in_use  # noqa: PLC0415
+    from gitops_mc.core.rollout.driver import Driver  # noqa: PLC0415
+
     return Driver.APPLY if in_use(path) else Driver.NOBODY
 
 
 def open_memory(path: Path) -> FileMemory:
     """The remembered state, for one who writes; to be closed. Raises MemoryStoreError, also while another one writes."""
+    from gitops_mc.adapters.memory import FileMemory  # noqa: PLC0415
+
     return FileMemory(path)
 
 
@@ -109,10 +113,16 @@ def session(
 
     Once `stop` is set nothing waits any more and no write is sent. With a sandbox time is the sandbox's.
     """
+    from gitops_mc.adapters.system import ThreadWorkers  # noqa: PLC0415
+    from gitops_mc.app.api import ClusterApi  # noqa: PLC0415
+    from gitops_mc.app.executor import Executor  # noqa: PLC0415
+    from gitops_mc.app.stopping import ReadOnlyOnce  # noqa: PLC0415
+    from gitops_mc.app.use_cases.planning import Session  # noqa: PLC0415
+
     stop = stop or threading.Event()
     clock = clock_of(access, stop)
     transport = transport_of(access, clusters)
-    workers = ThreadWorkers(_CALLS_AT_ONCE)
+    workers = ThreadWorkers(CALLS_AT_ONCE)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
     api = ClusterApi(ReadOnlyOnce(transport, stop.is_set), clock, jitter=jitter)
     executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
@@ -139,6 +149,9 @@ def transport_of(access: Access, clusters: tuple[str, ...]) -> GatewayTransport 
 
 def clock_of(access: Access, stop: threading.Event) -> Clock:
     """The machine's time, or that of a sandbox."""
+    from gitops_mc.adapters.sandbox_clock import first_server, sandbox_clock  # noqa: PLC0415
+    from gitops_mc.adapters.system import SystemClock  # noqa: PLC0415
+
     url = access.url if isinstance(access, GatewayAccess) else first_server(access.path)
     return sandbox_clock(url, stop) or SystemClock(stop)
 
@@ -153,6 +166,7 @@ class Sandbox:
 
 def start_sandbox(options: SandboxOptions, speed: float, folder: Path, stop: threading.Event) -> Sandbox:
     """Start an embedded fleet whose time runs `speed` times as fast as the machine's, until `stop` is set."""
+    from gitops_mc.adapters.system import ScaledClock  # noqa: PLC0415
     from gitops_mc.sandbox.serving import serve  # noqa: PLC0415 - brings a web server along
 
     clock = ScaledClock(speed, stop=stop)
@@ -169,39 +183,3 @@ def example_files() -> dict[str, bytes]:
         raise GitopsMcError("the example repository is not there", hint="run it from a checkout")
     found = sorted(path for path in root.rglob("*") if path.is_file())
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
-
-
-@contextmanager
-def demo_stage(folder: Path, speed: float) -> Iterator[Stage]:
-    """An embedded fleet on a clock that runs `speed` times as fast, and a Git repository in `folder`, until the end of
-    the `with`. The fleet's nodes fail on the story's bad line.
-    """
-    from gitops_mc.adapters.git_commits import CommittedRepository  # noqa: PLC0415 - only the demo makes repositories
-    from gitops_mc.sandbox import demo_fleet  # noqa: PLC0415 - only the demo and `sandbox` need a fleet
-    from gitops_mc.sandbox.running import run_in_thread  # noqa: PLC0415
-    from gitops_mc.sandbox.witness import NodeWitness  # noqa: PLC0415
-
-    stop = threading.Event()
-    clock = ScaledClock(speed, stop=stop)
-    fleet = demo_fleet.build(clock.now, INSTALLED_BY_HAND, NEWCOMER, BAD_LINE)
-    committed = CommittedRepository(folder / "fleet.git")
-    repository = open_repository(str(folder / "fleet.git"))
-    workers = ThreadWorkers(_CALLS_AT_ONCE)
-    api = ClusterApi(fleet.transport(clock), clock, jitter=random.Random(0).random)  # noqa: S311 - spreads retries
-    thread = run_in_thread(fleet, clock, stop)
-    try:
-        with FileMemory(folder / "state.json") as store:
-            past = past_contents(repository.source)
-            executor = Executor(api, clock, workers, store, pace=Pace(every=timedelta(seconds=5)), past=past)
-            yield Stage(
-                session=Session(api, clock, workers, executor),
-                nodes={name: len(fleet.nodes(name)) for name in fleet.servers},
-                repository=repository,
-                commit=lambda files, message: committed.commit(files, message, clock.now()),
-                notes=NodeWitness(fleet).notes,
-                writes=lambda: {name: len(fleet.writes(name)) for name in fleet.servers},
-            )
-    finally:
-        stop.set()
-        workers.close()
-        thread.join()

@@ -15,6 +15,7 @@ from gitops_mc.app.use_cases.repository import Repository, chosen, usable
 from gitops_mc.bootstrap import STATE_FILE, Access, open_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.asking import whoami
+from gitops_mc.cli.completion import clusters
 from gitops_mc.cli.connecting import Later
 from gitops_mc.cli.fleets import (
     FleetAsked,
@@ -43,7 +44,9 @@ _STATE = click.option(
     metavar="FILE",
     help="Where the rollout is remembered; apply REPO keeps it in the folder REPO.",
 )
-_CLUSTER = click.option("--cluster", metavar="CLUSTER", required=True, help="The cluster of the node.")
+_CLUSTER = click.option(
+    "--cluster", metavar="CLUSTER", required=True, shell_complete=clusters, help="The cluster of the node."
+)
 _UNDO = click.option("--undo", is_flag=True, help="Take it back.")
 
 
@@ -107,8 +110,8 @@ def _one_or_all(
     return _act(terminal, state, lambda memory, at: act.one(memory, cluster, _by(at, reason)))
 
 
-@click.command("release", short_help="Lift the hold of a failure, and the halt.")
-@click.argument("cluster", required=False)
+@click.command("release")
+@options.MAYBE_CLUSTER
 @click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
 @options.REASON
 @_STATE
@@ -131,8 +134,8 @@ def release(
     )
 
 
-@click.command("retry", short_help="Have a cluster try once more what failed there.")
-@click.argument("cluster")
+@click.command("retry")
+@options.CLUSTER
 @options.REASON
 @_STATE
 @maybe_fleet_with_more
@@ -147,8 +150,8 @@ def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path, fleet: 
     return _act(terminal, state, lambda memory, at: acts.retry(memory, cluster, _by(at, reason)))
 
 
-@click.command("rollback", short_help="Have a cluster go back to what it passed before it failed.")
-@click.argument("cluster", required=False)
+@click.command("rollback")
+@options.MAYBE_CLUSTER
 @click.option("--all", "everything", is_flag=True, help="Every cluster that can go back.")
 @options.REASON
 @_STATE
@@ -172,8 +175,8 @@ def rollback(
     )
 
 
-@click.command("forget", short_help="Drop what is remembered of a cluster, and our marks on it.")
-@click.argument("cluster")
+@click.command("forget")
+@options.CLUSTER
 @options.REPO
 @options.REVISION
 @options.REASON
@@ -210,8 +213,8 @@ def _unmark(terminal: Terminal, file: Path, cluster: str, access: Access, reposi
     terminal.lines(Line(visible(sentence), Tone.GOOD) for sentence in said)
 
 
-@click.command("skip", short_help="Leave a cluster out for the content it is at now.")
-@click.argument("cluster")
+@click.command("skip")
+@options.CLUSTER
 @options.REPO
 @options.REVISION
 @_UNDO
@@ -248,7 +251,7 @@ def skip(
     )
 
 
-@click.command("excuse", short_help="Leave a node out of its pool's gate for a time.")
+@click.command("excuse")
 @click.argument("node")
 @_CLUSTER
 @click.option("--for", "span", metavar="TIME", default="", help="For how long: 90m, 24h, 3d.")
@@ -289,9 +292,11 @@ def excuse(
     )
 
 
-@click.command("accept", short_help="Accept a finding of a pool's gate, or that Git wins over a drift.")
-@click.argument("finding", metavar="GATE-ID")
-@click.option("--cluster", metavar="CLUSTER", help="The cluster that shows it, if several do.")
+@click.command("accept")
+@click.argument("finding", metavar="FINDING")
+@click.option(
+    "--cluster", metavar="CLUSTER", shell_complete=clusters, help="The cluster that shows it, if several do."
+)
 @options.REASON
 @_STATE
 @maybe_fleet

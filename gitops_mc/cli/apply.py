@@ -9,7 +9,7 @@ import click
 
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import Access, open_memory, open_repository, session
-from gitops_mc.cli import connecting, options
+from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.asking import at_the_terminal, whoami
 from gitops_mc.cli.carrying import Job, Override, Wanted
 from gitops_mc.cli.learning import Learnt
@@ -22,13 +22,14 @@ from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.waves import lines
 
 
-@click.command("apply", short_help="Carry it out, wave by wave, gate by gate.")
+@click.command("apply")
 @options.REPO
 @options.REVISION
 @click.option(
     "--cluster",
     "clusters",
     metavar="CLUSTER",
+    shell_complete=completion.clusters,
     multiple=True,
     help="Write for this cluster only; opens no wave earlier. May be repeated.",
 )
@@ -36,6 +37,7 @@ from gitops_mc.core.rollout.waves import lines
     "--approve",
     "approved",
     metavar="WAVE|CLUSTER",
+    shell_complete=completion.clusters,
     multiple=True,
     help="Approve this wave, or the first contact with this cluster. May be repeated.",
 )
@@ -56,6 +58,7 @@ from gitops_mc.core.rollout.waves import lines
     "--override-window",
     "overridden",
     metavar="CLUSTER",
+    shell_complete=completion.clusters,
     multiple=True,
     help="For this run the change windows and freezes of this cluster do not count; may be repeated, and be a glob. Needs --reason.",
 )

@@ -22,7 +22,7 @@ from gitops_mc.core.errors import EXIT_DONE, UsageError
 _ADDRESS = re.compile(r"(?:\[?(?P<host>[0-9A-Fa-f.:]*?)\]?:)?(?P<port>[0-9]{1,5})")
 
 
-@click.command("controller", short_help="Follow Git for good: what runs in the global cluster.")
+@click.command("controller")
 @click.option(
     "--namespace",
     default="gitops-mc",

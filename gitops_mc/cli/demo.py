@@ -13,7 +13,8 @@ from gitops_mc.app.use_cases.demo.play import Performance
 from gitops_mc.app.use_cases.demo.push import Pushing, asked_first, epilogue
 from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
-from gitops_mc.bootstrap import demo_stage, example_files
+from gitops_mc.bootstrap import example_files
+from gitops_mc.bootstrap.demo_stage import demo_stage
 from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
@@ -23,7 +24,7 @@ from gitops_mc.core.render.lines import Line, Tone
 SPEED = 80.0
 
 
-@click.command("demo", short_help="Show it all on an embedded fleet, in less than a minute.")
+@click.command("demo")
 @click.option(
     "--speed",
     type=click.FloatRange(1, 200),
@@ -35,7 +36,7 @@ SPEED = 80.0
 @click.option(
     "--keep",
     type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
+    metavar="FOLDER",
     help="Leave the Git repository and the remembered state there; the folder must be new or empty.",
 )
 @click.option(

@@ -14,7 +14,7 @@ from gitops_mc.core.render.differences import differences
 from gitops_mc.core.rollout.preview import FleetPreview
 
 
-@click.command("diff", short_help="Show what differs between Git and the clusters.")
+@click.command("diff")
 @looks("text", "json")
 def command(terminal: Terminal, asked: Asked) -> int:
     """Show what differs between Git and each live cluster: files decoded and line by line, units, drop-ins, policy

@@ -16,7 +16,6 @@ from gitops_mc.core.errors import (
     InputProblemsError,
 )
 from gitops_mc.core.render.lines import Line, Tone, visible
-from gitops_mc.core.render.problems import problems_text
 
 
 def told(error: BaseException, terminal: Terminal) -> int:
@@ -31,6 +30,8 @@ def told(error: BaseException, terminal: Terminal) -> int:
             terminal.say(*_usage(error))
             return EXIT_USAGE
         case InputProblemsError():
+            from gitops_mc.core.render.problems import problems_text  # noqa: PLC0415 - the reader of Git comes along
+
             terminal.say(*problems_text(error.problems), Line(f"error: {error.message}", Tone.BAD))
             return error.exit_code
         case GitopsMcError():

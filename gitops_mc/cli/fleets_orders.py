@@ -13,6 +13,7 @@ from gitops_mc.app.use_cases.installation import identity_of
 from gitops_mc.bootstrap.fleets import fleet_place, world_time
 from gitops_mc.cli import options
 from gitops_mc.cli.asking import at_the_terminal, confirmed
+from gitops_mc.cli.completion import clusters
 from gitops_mc.cli.fleets import (
     LEASE,
     FleetAsked,
@@ -34,8 +35,8 @@ from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing, WaveState
 
 
-@click.command("approve", short_help="Let a wave open, or a first contact go on.")
-@click.argument("name", metavar="WAVE|CLUSTER")
+@click.command("approve")
+@click.argument("name", metavar="WAVE|CLUSTER", shell_complete=clusters)
 @click.option(
     "--seen",
     default="",
@@ -99,8 +100,8 @@ def _as_seen(asked: Wish) -> str:
     return one_line(f"{what}, as it was seen: {'content' if asked.cluster else 'contents'} {digest}")
 
 
-@click.command("hold", short_help="Have no step begin on a cluster, until it is released.")
-@click.argument("cluster")
+@click.command("hold")
+@options.CLUSTER
 @options.REASON
 @of_fleet
 @click.pass_obj
@@ -110,7 +111,7 @@ def hold(terminal: Terminal, *, cluster: str, reason: str, fleet: FleetAsked) ->
     return request(terminal, fleet, lambda _: [wish(Verb.HOLD, reason, cluster)])
 
 
-@click.command("suspend", short_help="Have the controller write nothing, until somebody resumes.")
+@click.command("suspend")
 @options.REASON
 @of_fleet
 @click.pass_obj
@@ -122,7 +123,7 @@ def suspend(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
     return request(terminal, fleet, lambda _: [wish(Verb.SUSPEND, reason)])
 
 
-@click.command("resume", short_help="End a suspension, or an abort.")
+@click.command("resume")
 @options.REASON
 @of_fleet
 @click.pass_obj
@@ -131,7 +132,7 @@ def resume(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
     return request(terminal, fleet, lambda _: [wish(Verb.RESUME, reason)])
 
 
-@click.command("abort", short_help="Begin nothing more, and pause the pools that we are rolling.")
+@click.command("abort")
 @click.option("--let-finish", is_flag=True, help="Pause no pool: what rolls rolls to its end.")
 @options.REASON
 @of_fleet
@@ -145,8 +146,8 @@ def abort(terminal: Terminal, *, let_finish: bool, reason: str, fleet: FleetAske
     return request(terminal, fleet, lambda _: [wish(Verb.ABORT, reason, members=members)])
 
 
-@click.command("sync", short_help="Have Git asked now, for once without patience or windows.")
-@click.argument("cluster", required=False)
+@click.command("sync")
+@options.MAYBE_CLUSTER
 @options.REASON
 @of_fleet_with_more
 @click.pass_obj
@@ -164,7 +165,7 @@ def sync(terminal: Terminal, *, cluster: str | None, reason: str, fleet: FleetAs
     return request(terminal, fleet, lambda _: wishes)
 
 
-@click.command("takeover", short_help="Let this installation act for a Fleet of another one.")
+@click.command("takeover")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.REASON
 @of_fleet
@@ -210,8 +211,8 @@ def _takeover_told(place: FleetPlace) -> Iterator[Line]:
     )
 
 
-@click.command("history", short_help="Show what was asked of a Fleet, and what came of it.")
-@click.argument("cluster", required=False)
+@click.command("history")
+@options.MAYBE_CLUSTER
 @options.output("text", "json")
 @looked_at_fleet
 @click.pass_obj

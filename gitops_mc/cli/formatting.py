@@ -22,7 +22,7 @@ class Checking(Enum):
     TELL = "tell"
 
 
-@click.command("fmt", short_help="Make the layout of manifests even.")
+@click.command("fmt")
 @options.REPO
 @click.option(
     "--check",

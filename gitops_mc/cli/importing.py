@@ -24,7 +24,7 @@ from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.render.importing import import_json, import_text, secrets_text
 
 
-@click.command("import", short_help="Write what a cluster has into the repository.")
+@click.command("import")
 @options.REPO
 @click.option(
     "--cluster", metavar="CLUSTER", required=True, help="The cluster; its folder is clusters/CLUSTER."

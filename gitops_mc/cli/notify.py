@@ -12,7 +12,7 @@ from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR
 from gitops_mc.core.render.lines import Line, Tone, one_line
 
 
-@click.group("notify", short_help="Find out whether the people that a Fleet tells are reached.")
+@click.group("notify")
 def command() -> None:
     """Find out whether the people that a Fleet tells are reached."""
 

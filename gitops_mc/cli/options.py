@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gitops_mc.cli.completion import clusters, folders
 from gitops_mc.core.errors import SourceError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,6 +26,7 @@ REPO = click.argument(
     type=click.Path(file_okay=True, dir_okay=True, path_type=str),
     metavar="[REPO]",
     callback=_no_file,
+    shell_complete=folders,
 )
 """The configuration repository: a folder as it lies there, or a Git repository. What is wrong with it is a SourceError."""
 
@@ -34,8 +36,16 @@ REVISION = click.option(
     help="Read this branch, tag or commit of the Git repository, not the folder as it lies there.",
 )
 
+CLUSTER = click.argument("cluster", metavar="CLUSTER", shell_complete=clusters)
+MAYBE_CLUSTER = click.argument("cluster", metavar="[CLUSTER]", required=False, shell_complete=clusters)
+
 CLUSTERS = click.option(
-    "--cluster", "clusters", metavar="CLUSTER", multiple=True, help="Only this cluster; may be repeated."
+    "--cluster",
+    "clusters",
+    metavar="CLUSTER",
+    multiple=True,
+    help="Only this cluster; may be repeated.",
+    shell_complete=clusters,
 )
 
 REASON = click.option("--reason", metavar="TEXT", default="", help="Why; kept with the act.")

@@ -21,7 +21,7 @@ _PRINTERS: Mapping[str, Callable[[Terminal, FleetPreview], None]] = {
 }
 
 
-@click.command("plan", short_help="Show what would be done, and to which nodes.")
+@click.command("plan")
 @looks(*_PRINTERS)
 def command(terminal: Terminal, asked: Asked) -> int:
     """Show what would be done to each cluster, in order: steps and what each waits for, what happens to every node and

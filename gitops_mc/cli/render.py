@@ -26,7 +26,7 @@ def _json_array(objects: Sequence[JsonObject]) -> str:
 _WRITERS: Mapping[str, Callable[[Sequence[JsonObject]], str]] = {"yaml": yaml_documents, "json": _json_array}
 
 
-@click.command("render", short_help="Print the desired objects as they would be sent.")
+@click.command("render")
 @options.REPO
 @options.REVISION
 @options.CLUSTERS

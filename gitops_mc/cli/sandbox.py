@@ -21,7 +21,7 @@ from gitops_mc.sandbox.options import SandboxOptions
 _LOOK = timedelta(minutes=1)
 
 
-@click.group("sandbox", short_help="A fleet on this machine, to try everything on.")
+@click.group("sandbox")
 def command() -> None:
     """A fleet on this machine: API servers, operators, nodes that reboot, and what goes wrong with them; no cluster needed."""
 
@@ -29,6 +29,7 @@ def command() -> None:
 @command.command("start", short_help="Start the fleet and serve it until Ctrl-C.")
 @click.option(
     "--clusters",
+    metavar="N",
     type=click.IntRange(1, 200),
     default=3,
     show_default=True,
@@ -36,6 +37,7 @@ def command() -> None:
 )
 @click.option(
     "--nodes",
+    metavar="N",
     type=click.IntRange(1, 500),
     default=3,
     show_default=True,
@@ -43,12 +45,15 @@ def command() -> None:
 )
 @click.option(
     "--speed",
+    metavar="N",
     type=click.FloatRange(0.1, 600),
     default=1.0,
     show_default=True,
     help="How fast time runs in it. gitops-mc takes the same time from its gateway; time-outs of calls stay real seconds.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed, the same behaviour.")
+@click.option(
+    "--seed", metavar="N", type=int, default=0, show_default=True, help="The same seed, the same behaviour."
+)
 @click.option(
     "--install-on",
     metavar="NAMES",
@@ -65,6 +70,7 @@ def command() -> None:
 )
 @click.option(
     "--port",
+    metavar="PORT",
     type=click.IntRange(0, 65535),
     default=0,
     help="Port of the gateway on 127.0.0.1; a free one without.",
@@ -72,6 +78,7 @@ def command() -> None:
 @click.option(
     "--dir",
     "folder",
+    metavar="FOLDER",
     type=click.Path(file_okay=False, path_type=Path),
     help="Where token and kubeconfig are written, and stay; a temporary folder without.",
 )

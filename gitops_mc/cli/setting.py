@@ -14,7 +14,7 @@ from gitops_mc.core.errors import EXIT_DONE
 from gitops_mc.core.render.setting import versions_text
 
 
-@click.group("set", short_help="Change a value across the repository.")
+@click.group("set")
 def command() -> None:
     """Change a value in every place where the repository has it: one line of each file, and nothing else of it."""
 

@@ -33,7 +33,7 @@ _CLUSTER = click.option("--cluster", metavar="CLUSTER", help="Into the folder of
 _SHARED = click.option("--shared", metavar="SET", help="Into shared/SET, for every cluster that uses it.")
 
 
-@click.group("new", short_help="Begin a manifest, or a cluster.")
+@click.group("new")
 def command() -> None:
     """Begin a manifest at its place, with the words that whoever fills it in needs. It is valid at once, and changes no node
     as it stands. No file is overwritten; where the repository would have an error with it, nothing is written (exit 4).

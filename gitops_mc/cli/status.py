@@ -26,7 +26,7 @@ from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import FleetMemory, from_json
 
 
-@click.command("status", short_help="Show how the rollout stands.")
+@click.command("status")
 @options.REPO
 @options.REVISION
 @options.output("text", "json")

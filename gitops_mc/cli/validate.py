@@ -25,7 +25,7 @@ from gitops_mc.core.render.problems import (
 )
 
 
-@click.command("validate", short_help="Check the repository; all problems at once.")
+@click.command("validate")
 @options.REPO
 @options.REVISION
 @options.output("text", "json", "github", "gitlab")

@@ -9,7 +9,7 @@ import click
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.app.use_cases.standing import stand
 from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, session
-from gitops_mc.cli import connecting, options
+from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.connecting import Later
 from gitops_mc.cli.fleets import FleetAsked, looked_at
 from gitops_mc.cli.fleets_governing import driver_beside
@@ -25,8 +25,8 @@ from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.why import Question, why
 
 
-@click.command("why", short_help="Say why a cluster or pool is where it is, and what to do.")
-@click.argument("subject", metavar="CLUSTER[/POOL]")
+@click.command("why")
+@click.argument("subject", metavar="CLUSTER[/POOL]", shell_complete=completion.clusters)
 @options.REPO
 @options.REVISION
 @options.output("text", "json")

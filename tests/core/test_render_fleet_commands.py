@@ -11,7 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from gitops_mc.cli.program import COMMANDS, program
+from gitops_mc.cli.program import program
+from gitops_mc.cli.table import COMMANDS
 from gitops_mc.core.render.fleet_commands import DRIVEN, FleetCommands
 from gitops_mc.core.rollout.driver import UNDRIVEN
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gitops_mc.cli.program import COMMANDS, program
+from gitops_mc.cli.program import program
 from tests.docs.readme import PAGES, ROOT, console_blocks
 from tests.e2e.fleet_site import GROUP, Site, site
 from tests.sandbox.kubectl import GET_KUBECTL, Kubectl, find_kubectl
@@ -38,7 +38,7 @@ def typed(page: Path, program_name: str) -> Iterator[str]:
 @pytest.mark.parametrize("line", sorted({line for page in PAGES for line in typed(page, "gitops-mc")}))
 def test_every_command_that_a_page_shows_is_understood(line: str) -> None:
     _, name, *arguments = shlex.split(line)
-    command = program(COMMANDS).commands[name]
+    command = program().commands[name]
     with click.Context(command, info_name=name):
         command.make_context(name, arguments)
 
@@ -47,7 +47,7 @@ def test_every_command_that_a_page_shows_is_understood(line: str) -> None:
 def test_every_command_that_is_named_in_a_sentence_is_one(page: Path) -> None:
     text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
     named = {" ".join(code.split()).split(" ")[1] for code in re.findall(r"`(gitops-mc\s[^`]+)`", text)}
-    assert {n for n in named if re.fullmatch(r"[a-z][a-z-]+", n)} - program(COMMANDS).commands.keys() == set()
+    assert {n for n in named if re.fullmatch(r"[a-z][a-z-]+", n)} - program().commands.keys() == set()
 
 
 @pytest.fixture(scope="module")

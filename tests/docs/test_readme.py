@@ -15,7 +15,8 @@ from pathlib import Path
 import click
 import pytest
 
-from gitops_mc.cli.program import COMMANDS, EPILOG
+from gitops_mc.cli.program import EPILOG
+from gitops_mc.cli.table import every_command
 from gitops_mc.core.fleetfile import FLEET_FILE
 from tests.docs.readme import PAGES, ROOT, Command, console_blocks, first_difference, section
 from tests.docs.reference.commands import EXITS
@@ -28,7 +29,7 @@ TOUR = (ROOT / "docs" / "first-rollout.md").read_text(encoding="utf-8")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_option_that_a_page_names_is_one(page: Path) -> None:
     known = {"--help", "--version", "--debug"}
-    for command in (*COMMANDS, simulate):
+    for command in (*every_command(), simulate):
         inner = list(command.commands.values()) if isinstance(command, click.Group) else [command]
         known |= {option for one in inner for p in one.params for option in (*p.opts, *p.secondary_opts)}
     ours = re.sub(

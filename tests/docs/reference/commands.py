@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from gitops_mc.cli.program import COMMANDS, program
+from gitops_mc.cli.examples import EXAMPLES
+from gitops_mc.cli.program import program
+from gitops_mc.cli.table import COMMANDS, Section, every_command
 from gitops_mc.core.errors import (
     EXIT_BUG,
     EXIT_CHANGES,
@@ -45,14 +47,24 @@ EXITS = {
 
 def commands_page() -> str:
     """The page as Markdown."""
-    root = click.Context(program(COMMANDS), info_name="gitops-mc")
-    named = list(_named(COMMANDS, root))
-    rows = [
-        (f"[`{path}`](#{_anchor(path)})", cell(command.get_short_help_str(120))) for path, command, _ in named
-    ]
     exits = table(("exit", "meaning"), [(str(n), told) for n, told in EXITS.items()])
-    sections = "".join(_section(path, command, context) for path, command, context in named)
-    return f"{_HEAD}{table(('command', ''), rows)}\n## Exit codes\n\n{exits}{sections}"
+    lists = "".join(f"{section.value}:\n\n{_list(section)}\n" for section in Section)
+    sections = "".join(_section(*each) for each in named_commands(every_command()))
+    return f"{_HEAD}{lists}## Exit codes\n\n{exits}{sections}"
+
+
+def named_commands(commands: Sequence[click.Command]) -> Iterator[tuple[str, click.Command, click.Context]]:
+    """Every command that does something, with its words; of a group those below it."""
+    return _named(commands, click.Context(program(), info_name="gitops-mc"))
+
+
+def _list(section: Section) -> str:
+    commands = [row.load() for row in COMMANDS if row.section is section]
+    rows = [
+        (f"[`{path}`](#{_anchor(path)})", cell(command.get_short_help_str(120)))
+        for path, command, _ in named_commands(commands)
+    ]
+    return table(("command", ""), rows)
 
 
 def _named(
@@ -79,7 +91,13 @@ def _section(path: str, command: click.Command, context: click.Context) -> str:
         if isinstance(option, click.Option)
     ]
     options = f"\n{table(('option', 'value', 'meaning'), rows)}" if rows else ""
-    return f"\n## {path}\n\n```\n{usage}\n```\n\n{_prose(command.help or '')}{options}"
+    return f"\n## {path}\n\n```\n{usage}\n```\n\n{_prose(command.help or '')}{options}{_examples(path)}"
+
+
+def _examples(path: str) -> str:
+    found = EXAMPLES.get(path.removeprefix("gitops-mc "), ())
+    lines = "".join(f"# {each.purpose}\n{each.typed}\n" for each in found)
+    return f"\n```shell\n{lines}```\n" if found else ""
 
 
 def _prose(text: str) -> str:
