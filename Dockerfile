@@ -22,6 +22,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY gitops_mc ./gitops_mc
 COPY examples/fleet ./examples/fleet
 COPY deploy/crds ./deploy/crds
+COPY man ./man
 RUN /build/bin/pip wheel --no-deps --no-build-isolation --no-index --wheel-dir /wheels . \
  && /build/bin/pip --python /opt/gitops-mc/bin/python install --no-deps --no-index /wheels/*.whl \
  && /opt/gitops-mc/bin/gitops-mc --version

@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: setup demo demo-controller test test-slow crashes test-apiserver test-deploy chart simulate mutants check docs reference format lock clean bench
+.PHONY: setup demo demo-controller test test-slow crashes test-apiserver test-deploy chart version release-check released-state dist sbom bounds simulate mutants check docs reference format lock clean bench
 
 setup: $(STAMP)
 
@@ -75,6 +75,31 @@ reference: setup
 format: setup
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Another version, wherever one stands: make version TO=1.2.3
+version: setup
+	$(BIN)/python -m tests.release.versions $(TO)
+	@$(MAKE) --no-print-directory chart reference
+
+# Whether this checkout can be released as the version that it says.
+release-check: setup
+	@$(BIN)/python -m tests.release.check
+
+# What this version remembers, for the tests of the versions after it.
+released-state: setup
+	$(BIN)/python -m tests.release.state
+
+# Wheel and sdist in dist/, the same bytes for the same commit.
+dist: setup
+	$(BIN)/python -m tests.release.dist dist
+
+# build/sbom.json: CycloneDX of what the program needs to run. The tool has an environment of its own, by hash.
+sbom: setup
+	$(BIN)/python -m tests.release.sbom build/sbom.json
+
+# Whether the lower bounds of the dependencies are true: the oldest that pyproject.toml allows, and the tests that use them.
+bounds: setup
+	$(BIN)/python -m tests.release.bounds
 
 lock:
 	$(BIN)/python -m pip install --quiet uv

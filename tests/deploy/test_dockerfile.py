@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -157,6 +158,7 @@ def test_whatever_the_wheel_is_made_of_is_copied() -> None:
         *project["project"]["license-files"],
         *wheel["packages"],
         *wheel["force-include"],
+        *(str(Path(file).parent) for file in wheel["shared-data"]),
     }
     copied = {s.removeprefix("./") for rest in said("COPY") for s in rest.split()[:-1]}
     assert needed <= copied

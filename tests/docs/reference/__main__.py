@@ -1,10 +1,11 @@
-"""Write docs/reference anew, and the tables of other pages that are made from code: `make reference`."""
+"""Write docs/reference and the man page anew, and the tables of other pages that are made from code: `make reference`."""
 
 from __future__ import annotations
 
 from tests.docs.observing import tables, with_tables
 from tests.docs.reference.pages import pages
 from tests.docs.runbooks import INDEX, alerts_table
+from tests.release import man
 
 if __name__ == "__main__":
     for page, text in pages().items():
@@ -12,3 +13,4 @@ if __name__ == "__main__":
         page.write_text(text, encoding="utf-8")
     for page, found in {**tables(), INDEX: {"alerts": alerts_table()}}.items():
         page.write_text(with_tables(page.read_text(encoding="utf-8"), found), encoding="utf-8")
+    man.write()
