@@ -6,13 +6,11 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, Final
 
 import pygit2
 
-from gitops_mc.adapters.folder import FolderSource
-from gitops_mc.app.ports import Source, Tree, TreeEntry
+from gitops_mc.app.ports import Tree, TreeEntry
 from gitops_mc.core.errors import SourceError
 
 _HEADS: Final = "refs/heads/"
@@ -21,21 +19,8 @@ _FOLDER_MODE: Final = 0o040000
 _SUBMODULE_MODE: Final = 0o160000
 
 
-def open_source(path: str, revision: str | None = None) -> Source:
-    """The source at `path`: a Git repository when a revision is asked for or when the repository is bare; else the
-    folder as it lies there, uncommitted changes included. Raises SourceError when there is no such folder, or no
-    repository to take the revision from.
-    """
-    if not Path(path).is_dir():
-        raise SourceError(
-            f"there is no folder {path}", hint="name the folder of the configuration repository"
-        )
-    if revision is None and not _is_bare(path):
-        return FolderSource(path)
-    return GitSource(path, revision)
-
-
-def _is_bare(path: str) -> bool:
+def is_bare(path: str) -> bool:
+    """Whether the repository that a folder belongs to has no work tree. Raises SourceError where it cannot be opened."""
     found = _discover(path)
     return found is not None and _opened(found).is_bare
 

@@ -54,7 +54,7 @@ Access: TypeAlias = GatewayAccess | KubeconfigAccess
 
 def open_repository(path: str, revision: str | None = None) -> Repository:
     """The configuration repository at `path`. Raises SourceError."""
-    from gitops_mc.adapters.git import open_source  # noqa: PLC0415 - see above
+    from gitops_mc.adapters.sources import open_source  # noqa: PLC0415 - see above
 
     return Repository(open_source(path, revision))
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from gitops_mc.adapters.folder import FolderSource, blob_id
-from gitops_mc.adapters.git import GitSource, open_source
+from gitops_mc.adapters.git import GitSource
+from gitops_mc.adapters.sources import open_source
 from gitops_mc.app.ports import Tree
 from gitops_mc.core.errors import SourceError
 

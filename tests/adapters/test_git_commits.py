@@ -8,8 +8,8 @@ from typing import Any
 
 import pygit2
 
-from gitops_mc.adapters.git import open_source
 from gitops_mc.adapters.git_commits import CommittedRepository
+from gitops_mc.adapters.sources import open_source
 
 NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
 
