@@ -17,6 +17,7 @@ from gitops_mc.cli import connecting, options
 from gitops_mc.cli.asking import whoami
 from gitops_mc.cli.completion import clusters
 from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.fleets import (
     FleetAsked,
     beside,
@@ -110,7 +111,7 @@ def _one_or_all(
     return _act(terminal, state, lambda memory, at: act.one(memory, cluster, _by(at, reason)))
 
 
-@click.command("release")
+@click.command("release", cls=Explained)
 @options.MAYBE_CLUSTER
 @click.option("--all", "everything", is_flag=True, help="Every cluster that is held.")
 @options.REASON
@@ -134,7 +135,7 @@ def release(
     )
 
 
-@click.command("retry")
+@click.command("retry", cls=Explained)
 @options.CLUSTER
 @options.REASON
 @_STATE
@@ -150,7 +151,7 @@ def retry(terminal: Terminal, *, cluster: str, reason: str, state: Path, fleet: 
     return _act(terminal, state, lambda memory, at: acts.retry(memory, cluster, _by(at, reason)))
 
 
-@click.command("rollback")
+@click.command("rollback", cls=Explained)
 @options.MAYBE_CLUSTER
 @click.option("--all", "everything", is_flag=True, help="Every cluster that can go back.")
 @options.REASON
@@ -175,7 +176,7 @@ def rollback(
     )
 
 
-@click.command("forget")
+@click.command("forget", cls=Explained)
 @options.CLUSTER
 @options.REPO
 @options.REVISION
@@ -213,7 +214,7 @@ def _unmark(terminal: Terminal, file: Path, cluster: str, access: Access, reposi
     terminal.lines(Line(visible(sentence), Tone.GOOD) for sentence in said)
 
 
-@click.command("skip")
+@click.command("skip", cls=Explained)
 @options.CLUSTER
 @options.REPO
 @options.REVISION
@@ -251,7 +252,7 @@ def skip(
     )
 
 
-@click.command("excuse")
+@click.command("excuse", cls=Explained)
 @click.argument("node")
 @_CLUSTER
 @click.option("--for", "span", metavar="TIME", default="", help="For how long: 90m, 24h, 3d.")
@@ -292,7 +293,7 @@ def excuse(
     )
 
 
-@click.command("accept")
+@click.command("accept", cls=Explained)
 @click.argument("finding", metavar="FINDING")
 @click.option(
     "--cluster", metavar="CLUSTER", shell_complete=clusters, help="The cluster that shows it, if several do."

@@ -12,6 +12,7 @@ from gitops_mc.bootstrap import Access, open_memory, open_repository, session
 from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.asking import at_the_terminal, whoami
 from gitops_mc.cli.carrying import Job, Override, Wanted
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
@@ -22,7 +23,7 @@ from gitops_mc.core.rollout.inputs import Acts, Fleet
 from gitops_mc.core.rollout.waves import lines
 
 
-@click.command("apply")
+@click.command("apply", cls=Explained)
 @options.REPO
 @options.REVISION
 @click.option(

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
 
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
 
@@ -45,7 +46,7 @@ def _folders_of(repo: str) -> tuple[str, ...]:
         return ()
 
 
-@click.command("completion")
+@click.command("completion", cls=Explained)
 @click.argument("shell", type=click.Choice(tuple(_SHELLS)), metavar="SHELL")
 @click.pass_context
 def command(context: click.Context, *, shell: str) -> int:

@@ -15,6 +15,7 @@ from gitops_mc.app.controller.lease import DURATION, Terms
 from gitops_mc.app.log_events import Level
 from gitops_mc.bootstrap import Access
 from gitops_mc.cli import connecting
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.core.errors import EXIT_DONE, UsageError
@@ -22,7 +23,7 @@ from gitops_mc.core.errors import EXIT_DONE, UsageError
 _ADDRESS = re.compile(r"(?:\[?(?P<host>[0-9A-Fa-f.:]*?)\]?:)?(?P<port>[0-9]{1,5})")
 
 
-@click.command("controller")
+@click.command("controller", cls=Explained)
 @click.option(
     "--namespace",
     default="gitops-mc",

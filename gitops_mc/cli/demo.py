@@ -15,6 +15,7 @@ from gitops_mc.app.use_cases.demo.stage import Stage
 from gitops_mc.app.use_cases.demo.story import LIBERTIES, STORY, first_files
 from gitops_mc.bootstrap import example_files
 from gitops_mc.bootstrap.demo_stage import demo_stage
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR, UsageError
@@ -24,7 +25,7 @@ from gitops_mc.core.render.lines import Line, Tone
 SPEED = 80.0
 
 
-@click.command("demo")
+@click.command("demo", cls=Explained)
 @click.option(
     "--speed",
     type=click.FloatRange(1, 200),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gitops_mc.app.use_cases.planning import ask_nobody
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.looking import Asked, looks, show
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
@@ -14,7 +15,7 @@ from gitops_mc.core.render.differences import differences
 from gitops_mc.core.rollout.preview import FleetPreview
 
 
-@click.command("diff")
+@click.command("diff", cls=Explained)
 @looks("text", "json")
 def command(terminal: Terminal, asked: Asked) -> int:
     """Show what differs between Git and each live cluster: files decoded and line by line, units, drop-ins, policy

@@ -10,6 +10,7 @@ from gitops_mc.app.doctor import examine_fleet, registered_clusters
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
 from gitops_mc.cli import completion, connecting, options
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.learning import Learnt
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.desired import DesiredState
@@ -19,7 +20,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, MACHINE_CONFIG_MODULE, Kind
 from gitops_mc.core.render.doctor import FLEET, any_failed, doctor_json, doctor_text
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Explained)
 @click.argument("repo", required=False, metavar="[REPO]", shell_complete=completion.folders)
 @options.REVISION
 @options.CLUSTERS

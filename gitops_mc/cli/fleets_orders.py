@@ -14,6 +14,7 @@ from gitops_mc.bootstrap.fleets import fleet_place, world_time
 from gitops_mc.cli import options
 from gitops_mc.cli.asking import at_the_terminal, confirmed
 from gitops_mc.cli.completion import clusters
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.fleets import (
     LEASE,
     FleetAsked,
@@ -35,7 +36,7 @@ from gitops_mc.core.render.lines import Line, Tone, one_line
 from gitops_mc.core.rollout.moves import Standing, WaveState
 
 
-@click.command("approve")
+@click.command("approve", cls=Explained)
 @click.argument("name", metavar="WAVE|CLUSTER", shell_complete=clusters)
 @click.option(
     "--seen",
@@ -100,7 +101,7 @@ def _as_seen(asked: Wish) -> str:
     return one_line(f"{what}, as it was seen: {'content' if asked.cluster else 'contents'} {digest}")
 
 
-@click.command("hold")
+@click.command("hold", cls=Explained)
 @options.CLUSTER
 @options.REASON
 @of_fleet
@@ -111,7 +112,7 @@ def hold(terminal: Terminal, *, cluster: str, reason: str, fleet: FleetAsked) ->
     return request(terminal, fleet, lambda _: [wish(Verb.HOLD, reason, cluster)])
 
 
-@click.command("suspend")
+@click.command("suspend", cls=Explained)
 @options.REASON
 @of_fleet
 @click.pass_obj
@@ -123,7 +124,7 @@ def suspend(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
     return request(terminal, fleet, lambda _: [wish(Verb.SUSPEND, reason)])
 
 
-@click.command("resume")
+@click.command("resume", cls=Explained)
 @options.REASON
 @of_fleet
 @click.pass_obj
@@ -132,7 +133,7 @@ def resume(terminal: Terminal, *, reason: str, fleet: FleetAsked) -> int:
     return request(terminal, fleet, lambda _: [wish(Verb.RESUME, reason)])
 
 
-@click.command("abort")
+@click.command("abort", cls=Explained)
 @click.option("--let-finish", is_flag=True, help="Pause no pool: what rolls rolls to its end.")
 @options.REASON
 @of_fleet
@@ -146,7 +147,7 @@ def abort(terminal: Terminal, *, let_finish: bool, reason: str, fleet: FleetAske
     return request(terminal, fleet, lambda _: [wish(Verb.ABORT, reason, members=members)])
 
 
-@click.command("sync")
+@click.command("sync", cls=Explained)
 @options.MAYBE_CLUSTER
 @options.REASON
 @of_fleet_with_more
@@ -165,7 +166,7 @@ def sync(terminal: Terminal, *, cluster: str | None, reason: str, fleet: FleetAs
     return request(terminal, fleet, lambda _: wishes)
 
 
-@click.command("takeover")
+@click.command("takeover", cls=Explained)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.REASON
 @of_fleet
@@ -211,7 +212,7 @@ def _takeover_told(place: FleetPlace) -> Iterator[Line]:
     )
 
 
-@click.command("history")
+@click.command("history", cls=Explained)
 @options.MAYBE_CLUSTER
 @options.output("text", "json")
 @looked_at_fleet

@@ -6,13 +6,14 @@ import click
 
 from gitops_mc.app.use_cases.notifying import tried, wanted
 from gitops_mc.bootstrap.fleets import fleet_place, fleet_post, secrets_of
+from gitops_mc.cli.explaining import ExplainedGroup
 from gitops_mc.cli.fleets import FleetAsked, looked_at_fleet
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_ERROR
 from gitops_mc.core.render.lines import Line, Tone, one_line
 
 
-@click.group("notify")
+@click.group("notify", cls=ExplainedGroup)
 def command() -> None:
     """Find out whether the people that a Fleet tells are reached."""
 

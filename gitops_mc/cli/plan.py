@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import click
 
 from gitops_mc.app.use_cases.planning import ask_servers
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.looking import Asked, looks, show
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.render.plan_json import plan_json
@@ -21,7 +22,7 @@ _PRINTERS: Mapping[str, Callable[[Terminal, FleetPreview], None]] = {
 }
 
 
-@click.command("plan")
+@click.command("plan", cls=Explained)
 @looks(*_PRINTERS)
 def command(terminal: Terminal, asked: Asked) -> int:
     """Show what would be done to each cluster, in order: steps and what each waits for, what happens to every node and

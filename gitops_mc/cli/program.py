@@ -9,6 +9,7 @@ from click.shell_completion import CompletionItem
 
 from gitops_mc import __version__
 from gitops_mc.cli.errors import told
+from gitops_mc.cli.explaining import ExplainedGroup
 from gitops_mc.cli.table import COMMANDS, Commands, Row, Section
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE
@@ -25,7 +26,7 @@ _WIDTH = 110
 """Columns of help at most."""
 
 
-class _Program(click.Group):
+class _Program(ExplainedGroup):
     """Commands under headings, in the order of the table; neither help nor completion loads one."""
 
     rows: Sequence[Row] = ()

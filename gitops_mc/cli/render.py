@@ -10,6 +10,7 @@ import click
 from gitops_mc.app.use_cases.repository import chosen, usable
 from gitops_mc.bootstrap import open_repository
 from gitops_mc.cli import options
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_DONE, EXIT_PROBLEMS, UsageError
 from gitops_mc.core.model import JsonObject, Severity, count
@@ -26,7 +27,7 @@ def _json_array(objects: Sequence[JsonObject]) -> str:
 _WRITERS: Mapping[str, Callable[[Sequence[JsonObject]], str]] = {"yaml": yaml_documents, "json": _json_array}
 
 
-@click.command("render")
+@click.command("render", cls=Explained)
 @options.REPO
 @options.REVISION
 @options.CLUSTERS

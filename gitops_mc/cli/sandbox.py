@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from gitops_mc.bootstrap import Sandbox, start_sandbox
+from gitops_mc.cli.explaining import ExplainedGroup
 from gitops_mc.cli.folders import working_folder
 from gitops_mc.cli.stopping import stop_on_signals
 from gitops_mc.cli.terminal import Terminal
@@ -21,7 +22,7 @@ from gitops_mc.sandbox.options import SandboxOptions
 _LOOK = timedelta(minutes=1)
 
 
-@click.group("sandbox")
+@click.group("sandbox", cls=ExplainedGroup)
 def command() -> None:
     """A fleet on this machine: API servers, operators, nodes that reboot, and what goes wrong with them; no cluster needed."""
 

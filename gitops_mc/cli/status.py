@@ -12,6 +12,7 @@ from gitops_mc.app.use_cases.standing import stand
 from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.fleets import FleetAsked, looked_at
 from gitops_mc.cli.fleets_governing import driver_beside
 from gitops_mc.cli.fleets_shown import show_status
@@ -26,7 +27,7 @@ from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import FleetMemory, from_json
 
 
-@click.command("status")
+@click.command("status", cls=Explained)
 @options.REPO
 @options.REVISION
 @options.output("text", "json")

@@ -11,6 +11,7 @@ import click
 from gitops_mc.app.use_cases.repository import Repository
 from gitops_mc.bootstrap import open_repository
 from gitops_mc.cli import options
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.watching import again_and_again
 from gitops_mc.core.desired import DesiredState
@@ -25,7 +26,7 @@ from gitops_mc.core.render.problems import (
 )
 
 
-@click.command("validate")
+@click.command("validate", cls=Explained)
 @options.REPO
 @options.REVISION
 @options.output("text", "json", "github", "gitlab")

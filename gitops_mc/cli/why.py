@@ -11,6 +11,7 @@ from gitops_mc.app.use_cases.standing import stand
 from gitops_mc.bootstrap import driver_of, look_at_memory, open_repository, session
 from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.connecting import Later
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.fleets import FleetAsked, looked_at
 from gitops_mc.cli.fleets_governing import driver_beside
 from gitops_mc.cli.fleets_shown import show_why
@@ -25,7 +26,7 @@ from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.why import Question, why
 
 
-@click.command("why")
+@click.command("why", cls=Explained)
 @click.argument("subject", metavar="CLUSTER[/POOL]", shell_complete=completion.clusters)
 @options.REPO
 @options.REVISION

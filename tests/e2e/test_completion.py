@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -147,8 +148,24 @@ def test_help_fits_a_terminal_of_80_columns_but_for_examples(name: str) -> None:
     assert [line for line in text.splitlines() if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", [row.name for row in COMMANDS])
+def test_help_breaks_no_name_at_its_hyphen(name: str) -> None:
+    assert [line for line in help_of(name).splitlines() if re.search(r"\w-$", line)] == []
+
+
+def test_what_commands_share_stands_below_what_is_their_own() -> None:
+    text = help_of("release")
+    own, fleet, reach = text.index("\nOptions:"), text.index("Fleet:\n"), text.index("Reaching the clusters:")
+    assert (
+        own < text.index("  --all") < fleet < text.index("  --namespace") < reach < text.index("  --gateway")
+    )
+    assert "Fleet:\n" not in help_of("apply"), "its --now is its own"
+
+
 def help_of(name: str) -> str:
     """At 80 columns."""
     command = program().commands[name]
-    context = click.Context(command, info_name=f"gitops-mc {name}", terminal_width=80, max_content_width=110)
+    context = command.context_class(
+        command, info_name=f"gitops-mc {name}", terminal_width=80, max_content_width=110
+    )
     return command.get_help(context)
