@@ -62,7 +62,7 @@ def open_repository(path: str, revision: str | None = None) -> Repository:
 def work_folder(path: str) -> WorkFolder:
     """The configuration repository as it lies in a folder that is written to; it may be new. Raises SourceError."""
     from gitops_mc.adapters.folder import FolderSource  # noqa: PLC0415
-    from gitops_mc.adapters.git import open_source  # noqa: PLC0415
+    from gitops_mc.adapters.sources import open_source  # noqa: PLC0415
     from gitops_mc.adapters.work_folder import WorkFolderFiles  # noqa: PLC0415
 
     if os.path.lexists(path) and not isinstance(open_source(path), FolderSource):

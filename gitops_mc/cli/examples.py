@@ -56,6 +56,22 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("the clusters that the platform knows", f"gitops-mc doctor {_REACH}"),
         Example("those of a repository", "gitops-mc doctor my-fleet"),
     ),
+    "import": (Example("everything that a cluster has", f"gitops-mc import --cluster edge-01 {_REACH}"),),
+    "new": (
+        Example(
+            "a MachineConfig of one cluster", "gitops-mc new machineconfig 50-worker-chrony --cluster edge-01"
+        ),
+    ),
+    "set": (
+        Example(
+            "a newer plugin, where names match",
+            'gitops-mc set module-version machine-config v1.2.0 --clusters "edge-*"',
+        ),
+    ),
+    "fmt": (
+        Example("the folder as it lies here", "gitops-mc fmt"),
+        Example("in a pipeline: exit 5 when a file would change", "gitops-mc fmt --check"),
+    ),
     "release": (
         Example("after a failure was looked at", 'gitops-mc release edge-01 --reason "n2 has a new disk"'),
         Example("every cluster, of a Fleet", f"gitops-mc release --all --fleet prod {_REACH}"),

@@ -10,6 +10,7 @@ from gitops_mc.app.use_cases.formatting import lay_out
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import work_folder
 from gitops_mc.cli import options
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE
 from gitops_mc.core.render.formatting import layouts_text, left_alone_text
@@ -22,7 +23,7 @@ class Checking(Enum):
     TELL = "tell"
 
 
-@click.command("fmt")
+@click.command("fmt", cls=Explained)
 @options.REPO
 @click.option(
     "--check",

@@ -11,6 +11,8 @@ from gitops_mc.app.use_cases.repository import Repository
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import Access, look_at_memory, session, work_folder
 from gitops_mc.cli import connecting, options
+from gitops_mc.cli.completion import clusters
+from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_new
 from gitops_mc.core.authoring.importing import Import, Secrets
@@ -24,10 +26,14 @@ from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.render.importing import import_json, import_text, secrets_text
 
 
-@click.command("import")
+@click.command("import", cls=Explained)
 @options.REPO
 @click.option(
-    "--cluster", metavar="CLUSTER", required=True, help="The cluster; its folder is clusters/CLUSTER."
+    "--cluster",
+    metavar="CLUSTER",
+    required=True,
+    shell_complete=clusters,
+    help="The cluster; its folder is clusters/CLUSTER.",
 )
 @click.option(
     "--secrets",

@@ -8,13 +8,14 @@ from gitops_mc.app.use_cases.setting import set_module_version
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import work_folder
 from gitops_mc.cli import options
+from gitops_mc.cli.explaining import ExplainedGroup
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_edits
 from gitops_mc.core.errors import EXIT_DONE
 from gitops_mc.core.render.setting import versions_text
 
 
-@click.group("set")
+@click.group("set", cls=ExplainedGroup)
 def command() -> None:
     """Change a value in every place where the repository has it: one line of each file, and nothing else of it."""
 

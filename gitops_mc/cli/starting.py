@@ -20,6 +20,8 @@ from gitops_mc.app.use_cases.starting import (
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import work_folder
 from gitops_mc.cli import options
+from gitops_mc.cli.completion import clusters
+from gitops_mc.cli.explaining import ExplainedGroup
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_new
 from gitops_mc.core.errors import EXIT_DONE, UsageError
@@ -29,11 +31,13 @@ from gitops_mc.core.render.starting import started_text
 F = TypeVar("F", bound=Callable[..., Any])
 
 _NAME = click.argument("name", metavar="NAME")
-_CLUSTER = click.option("--cluster", metavar="CLUSTER", help="Into the folder of this cluster.")
+_CLUSTER = click.option(
+    "--cluster", metavar="CLUSTER", shell_complete=clusters, help="Into the folder of this cluster."
+)
 _SHARED = click.option("--shared", metavar="SET", help="Into shared/SET, for every cluster that uses it.")
 
 
-@click.group("new")
+@click.group("new", cls=ExplainedGroup)
 def command() -> None:
     """Begin a manifest at its place, with the words that whoever fills it in needs. It is valid at once, and changes no node
     as it stands. No file is overwritten; where the repository would have an error with it, nothing is written (exit 4).

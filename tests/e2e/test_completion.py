@@ -128,6 +128,9 @@ def test_every_example_of_a_help_text_is_understood(line: str) -> None:
     typed = line.partition(" > ")[0].removeprefix('eval "$(').removesuffix(')"')
     _, name, *arguments = shlex.split(typed)
     command = program().commands[name]
+    while isinstance(command, click.Group):
+        name, *arguments = arguments
+        command = command.commands[name]
     with click.Context(command, info_name=name):
         command.make_context(name, arguments)
 
