@@ -91,6 +91,15 @@ def test_a_command_that_looks_at_clusters_loads_neither_web_server_nor_what_tell
     assert modules & (HEAVY - {"kubernetes", "urllib3", "msgspec"}) == set()
 
 
+def test_a_controller_begins_without_what_tells_people_or_forges() -> None:
+    """Those cost the most, and a Fleet may have neither."""
+    code = "import sys, gitops_mc.bootstrap.controller; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=plain_environment(), capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) & {"apprise", "github", "gitlab", "kubernetes", "requests"} == set()
+
+
 def test_the_libraries_that_are_looked_for_are_those_that_the_program_needs(tmp_path: Path) -> None:
     known = subprocess.run(
         [
