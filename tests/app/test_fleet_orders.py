@@ -323,3 +323,17 @@ def test_only_global_is_written_to_by_who_asks() -> None:
     servers = desk.world.rollout.fleet.servers
     wrote = {name for name, server in servers.items() if len(server.writes) > before[name]}
     assert wrote == {GLOBAL_CLUSTER}
+
+
+@pytest.mark.parametrize(("first", "then"), [(Verb.HOLD, Verb.RELEASE), (Verb.RELEASE, Verb.HOLD)])
+def test_what_waits_and_is_undone_by_what_is_asked_for_now_is_taken_off(first: Verb, then: Verb) -> None:
+    desk = waiting()
+    desk.replica = None  # nobody leads
+    desk.turns.replica = None
+    desk.world.end()
+    for verb in (first, then):
+        with pytest.raises(UnansweredError):
+            desk.ask(desk.wish(verb, "edge-2"))
+    notes = desk.world.of("edge-2")["metadata"]["annotations"]
+    assert f"gitops-mc.io/{then.value}" in notes
+    assert f"gitops-mc.io/{first.value}" not in notes

@@ -61,8 +61,8 @@ def orders() -> ControllerWorld:
     """A fleet that has halted, which somebody releases and repairs."""
     world = repair()
     world.annotate("", "release", "{reason: the disks are new, by: mei}")
-    world.annotate("edge-2", "hold", "not now")
-    world.annotate("edge-2", "release", "now")
+    world.annotate("edge-2", "skip", "not now")
+    world.annotate("edge-2", "unskip", "now")
     return world
 
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 from gitops_mc.app.api import RESOURCES
 from gitops_mc.app.use_cases.fleet_objects import FLEET, ROLLOUT, FleetPlace
 from gitops_mc.app.use_cases.installation import INSTALLATION, INSTALLATION_NAMESPACE, identity_of
+from gitops_mc.core.custom.requests import undone
 from gitops_mc.core.custom.wishes import Answer, Wish, acts_since, answer_to
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, NotFoundError, RefusedError, StaleError
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject, annotations_of, resource_version
@@ -96,8 +97,12 @@ def _placed(place: FleetPlace, wishes: tuple[Wish, ...], until: datetime, watch:
 def patch(
     place: FleetPlace, cluster: str, body: JsonObject, changes: Sequence[JsonObject], wishes: Sequence[Wish]
 ) -> JsonObject:
-    """Put wishes on the object that was read, with changes beside them. Raises StaleError where it has changed since."""
-    notes = {**annotations_of(body), **{wish.annotation: wish.value for wish in wishes}}
+    """Put wishes on the object that was read, with changes beside them; requests that wait there and that these undo are taken off.
+    Raises StaleError where it has changed since.
+    """
+    void = frozenset[str]().union(*(undone(wish.verb) for wish in wishes))
+    kept = {name: value for name, value in annotations_of(body).items() if name not in void}
+    notes = {**kept, **{wish.annotation: wish.value for wish in wishes}}
     operations = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(body)},
         *changes,

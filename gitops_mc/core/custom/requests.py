@@ -91,6 +91,21 @@ other the one that stops, or counts again, comes last, so that it stands.
 """
 
 
+_OPPOSITES: Final = (
+    (Verb.RESUME, Verb.ABORT),
+    (Verb.RESUME, Verb.SUSPEND),
+    (Verb.RELEASE, Verb.HOLD),
+    (Verb.RETRY, Verb.ROLLBACK),
+    (Verb.SKIP, Verb.UNSKIP),
+)
+
+
+def undone(verb: Verb) -> frozenset[str]:
+    """Annotations of requests that a newer one for the same object makes void. Who asks takes them off, for he knows which is newer."""
+    pairs = (*_OPPOSITES, *((b, a) for a, b in _OPPOSITES))
+    return frozenset(PREFIX + other.value for one, other in pairs if one is verb)
+
+
 class On(StrEnum):
     """Which object carries a request."""
 
