@@ -13,6 +13,8 @@ WITHIN: Final = 20.0
 """Seconds for one message, tries of the library included."""
 LOCAL: Final = frozenset({"blink1", "dbus", "glib", "gnome", "kde", "macosx", "qt", "syslog", "windows"})
 """Schemes that reach the machine this runs on, and nobody who reads."""
+_NAMES_A_HOST: Final = frozenset({"form", "forms", "json", "jsons", "mailto", "mailtos", "xml", "xmls"})
+"""Schemes whose host is one; for many others it is a part of the token."""
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.")
 _MOODS: Final = {Mood.GOOD: "success", Mood.PLAIN: "info", Mood.WARNING: "warning", Mood.FAILURE: "failure"}
 _SECRETIVE: Final = re.compile(r"[^/:@?&=,;#%\s]{5,}")
@@ -65,7 +67,7 @@ def _reason(kind: str, address: str, result: Any) -> str:
     said = [entry.message for each in result for entry in each.logs() if entry.level in _SAID]
     told = "; ".join(dict.fromkeys(said)) or f"it was not taken within {WITHIN:g} s"
     host = address.partition("://")[2].rpartition("@")[2]
-    name = re.split(r"[/:?]", host, maxsplit=1)[0] if "@" in address or "." in host.partition("/")[0] else ""
+    name = re.split(r"[/:?]", host, maxsplit=1)[0] if kind in _NAMES_A_HOST else ""
     for part in sorted(set(_SECRETIVE.findall(address.partition("://")[2])), key=len, reverse=True):
         if part != name:
             told = told.replace(part, "***")

@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from gitops_mc.app.log_events import NotificationNotSent
 from gitops_mc.app.telemetry_ports import EventLog
 from gitops_mc.core.custom.conditions import stamp
-from gitops_mc.core.custom.fleet_spec import Notification, Ref
+from gitops_mc.core.custom.fleet_spec import Notification, Ref, notifications
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.happening import Happening
@@ -64,14 +64,21 @@ class _Box:
     problem: str = ""
     told: tuple[tuple[str, str], ...] = ()
     """Subject and key of what was sent and has not been followed by anything else, oldest first."""
+    ended: frozenset[str] = frozenset()
+    """Subjects of which something waits that is over already: it is sent, and does not stand."""
 
     def stands(self, notice: Notice) -> bool:
         """Whether it was sent, or is about to be, and nothing has ended it since."""
+        if notice.subject in self.ended:
+            return False
         waiting = next((n.key for n in reversed(self.waiting) if n.subject == notice.subject), "")
         return waiting == notice.key if waiting else (notice.subject, notice.key) in self.told
 
     def without(self, subjects: frozenset[str]) -> _Box:
-        return replace(self, told=tuple(t for t in self.told if t[0] not in subjects))
+        """What these subjects were told of stands no more."""
+        waiting = subjects & {n.subject for n in self.waiting}
+        told = tuple(t for t in self.told if t[0] not in subjects)
+        return replace(self, told=told, ended=self.ended | waiting)
 
     def with_one(self, notice: Notice, now: datetime) -> _Box:
         kept = (*self.waiting, notice)[-WAITING_AT_MOST:]
@@ -79,20 +86,28 @@ class _Box:
         soonest = now + GATHERED
         if self.sent is not None:
             soonest = max(soonest, self.sent + AT_MOST_EVERY)
-        return replace(self, waiting=kept, dropped=self.dropped + dropped, due=self.due or soonest)
+        return replace(
+            self,
+            waiting=kept,
+            dropped=self.dropped + dropped,
+            due=self.due or soonest,
+            ended=self.ended - {notice.subject},
+        )
 
     def after_sending(self, gone: Sequence[Notice], dropped: int, now: datetime) -> _Box:
         told = dict(self.told)
+        left = tuple(n for n in self.waiting if n not in gone)
         for each in gone:
             told.pop(each.subject, None)
-            told[each.subject] = each.key
-        left = tuple(n for n in self.waiting if n not in gone)
+            if each.subject not in self.ended:
+                told[each.subject] = each.key
         return _Box(
             waiting=left,
             dropped=self.dropped - dropped,
             due=now + AT_MOST_EVERY if left else None,
             sent=now,
             told=tuple(told.items())[-TOLD_AT_MOST:],
+            ended=self.ended & {n.subject for n in left},
         )
 
     def after_failing(self, problem: str, now: datetime) -> _Box:
@@ -101,10 +116,10 @@ class _Box:
         return replace(
             self,
             waiting=kept,
-            dropped=self.dropped + len(self.waiting) - len(kept),
             due=now + again if kept else None,
             tries=self.tries + 1,
             problem=problem,
+            ended=self.ended & {n.subject for n in kept},
         )
 
 
@@ -112,10 +127,8 @@ class _Box:
 class Notifier:
     """`offer`, `shown` and `forget` from any thread; `flush` from one at a time."""
 
-    destinations: Callable[[str], tuple[Notification, ...]]
-    """Of a Fleet, by `<namespace>/<name>`, as its spec says now."""
-    remembered: Callable[[str], Sequence[JsonObject]]
-    """What the status of a Fleet said of its destinations when this process read it first."""
+    body_of: Callable[[str], JsonObject]
+    """A Fleet, by `<namespace>/<name>`, as it was read last; empty: it has not been read, and nothing is known of it."""
     secret: Callable[[Ref], bytes]
     """Raises GitopsMcError."""
     post: Post
@@ -124,6 +137,8 @@ class Notifier:
     log: EventLog
     counts: Counts
     _boxes: dict[str, dict[str, _Box]] = field(default_factory=dict)
+    _early: dict[str, tuple[tuple[Happening, datetime], ...]] = field(default_factory=dict)
+    """What happened to Fleets that have not been read yet."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def offer(self, fleet: str, found: Sequence[Happening], at: datetime) -> None:
@@ -131,31 +146,42 @@ class Notifier:
         if not found:
             return
         with self._lock:
-            before = self._of(fleet)
-            boxes = {}
-            for destination in self.destinations(fleet):
-                box = before.get(destination.name, _Box())
-                for happening in found:
-                    made = notice(happening, at)
-                    if made is not None and box.stands(made):
-                        continue
-                    box = box.without(ends(happening))
-                    if made is not None and made.topic in destination.topics:
-                        box = box.with_one(made, at)
-                boxes[destination.name] = box
-            self._boxes[fleet] = boxes
+            if not (body := self.body_of(fleet)):
+                held = (*self._early.get(fleet, ()), *((h, at) for h in found))
+                self._early[fleet] = held[-WAITING_AT_MOST:]
+                return
+            for happening, since in (*self._early.pop(fleet, ()), *((h, at) for h in found)):
+                self._take(fleet, body, happening, since)
+
+    def _take(self, fleet: str, body: JsonObject, happening: Happening, at: datetime) -> None:
+        before, boxes = self._of(fleet, body), dict[str, _Box]()
+        made = notice(happening, at)
+        for destination in notifications(body):
+            box = before.get(destination.name, _Box())
+            if made is None or not box.stands(made):
+                box = box.without(ends(happening))
+                if made is not None and made.topic in destination.topics:
+                    full = box.dropped
+                    box = box.with_one(made, at)
+                    if lost := box.dropped - full:
+                        self.counts.notified(fleet, "dropped", lost)
+            boxes[destination.name] = box
+        self._boxes[fleet] = boxes
 
     def shown(self, fleet: str) -> list[JsonObject]:
         """What the Fleet's status is to say of its destinations."""
         with self._lock:
-            boxes = self._of(fleet)
-            return [_shown(d.name, boxes.get(d.name, _Box())) for d in self.destinations(fleet)]
+            if not (body := self.body_of(fleet)):
+                return []
+            boxes = self._of(fleet, body)
+            return [_shown(d.name, boxes.get(d.name, _Box())) for d in notifications(body)]
 
     def forget(self, fleets: Iterable[str]) -> None:
         """These Fleets are gone."""
         with self._lock:
             for fleet in fleets:
                 self._boxes.pop(fleet, None)
+                self._early.pop(fleet, None)
 
     def hurry(self) -> None:
         """The end is near: what was not tried yet is due now."""
@@ -183,16 +209,18 @@ class Notifier:
 
     # ------------------------------------------------------------------------------------------------------- within
 
-    def _of(self, fleet: str) -> dict[str, _Box]:
+    def _of(self, fleet: str, body: JsonObject) -> dict[str, _Box]:
+        """Begun with what the status said when the Fleet was read first."""
         if fleet not in self._boxes:
-            said = {str(each.get("name")): _recalled(each) for each in self.remembered(fleet)}
-            wanted = {d.name for d in self.destinations(fleet)}
-            self._boxes[fleet] = {name: box for name, box in said.items() if name in wanted}
+            said = (body.get("status") or {}).get("notifications") or ()
+            self._boxes[fleet] = {str(each.get("name")): _recalled(each) for each in said}
         return self._boxes[fleet]
 
     def _send(self, fleet: str, name: str) -> None:
-        destination = next((d for d in self.destinations(fleet) if d.name == name), None)
         with self._lock:
+            if not (body := self.body_of(fleet)):
+                return  # nobody knows whom it tells now: what waits stays
+            destination = next((d for d in notifications(body) if d.name == name), None)
             box = self._boxes.get(fleet, {}).get(name)
             if destination is None or box is None or not box.waiting:
                 self._boxes.get(fleet, {}).pop(name, None)
@@ -206,7 +234,7 @@ class Notifier:
                 self.log.tell(NotificationNotSent(fleet=fleet, destination=name, reason=reason))
             self.counts.notified(fleet, "failed")
             after = self._settle(fleet, name, lambda b: b.after_failing(reason, self.now()))
-            if lost := after.dropped - box.dropped:
+            if after is not None and (lost := len([n for n in box.waiting if n not in after.waiting])):
                 self.counts.notified(fleet, "dropped", lost)
             return
         self.counts.notified(fleet, "sent")
@@ -215,13 +243,13 @@ class Notifier:
     def _post(self, destination: Notification, what: Message) -> None:
         deliver(self.post, addresses_of(destination.address, self.secret(destination.address)), what)
 
-    def _settle(self, fleet: str, name: str, change: Callable[[_Box], _Box]) -> _Box:
+    def _settle(self, fleet: str, name: str, change: Callable[[_Box], _Box]) -> _Box | None:
+        """None: it is gone meanwhile."""
         with self._lock:
             boxes = self._boxes.get(fleet, {})
-            if name not in boxes:  # gone meanwhile
-                return change(_Box())
-            boxes[name] = change(boxes[name])
-            return boxes[name]
+            if name in boxes:
+                boxes[name] = change(boxes[name])
+            return boxes.get(name)
 
 
 def addresses_of(ref: Ref, value: bytes) -> tuple[str, ...]:

@@ -43,6 +43,7 @@ from gitops_mc.app.telemetry_ports import (
 )
 from gitops_mc.core.custom.shown import Pulled
 from gitops_mc.core.errors import GitopsMcError
+from gitops_mc.core.expiry import Claimed
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
@@ -183,12 +184,11 @@ class Telemetry:
             if self.board is not None and mode is FleetMode.ELSEWHERE:
                 self.board.left(fleet)
 
-    def expires(self, fleet: str, credential: Credential, at: datetime | None) -> None:
-        """When a credential expires; None: it does not say."""
+    def expires(self, fleet: str, credential: Credential, said: Claimed | None) -> None:
+        """What a credential says of its life; None: nothing."""
         with self._guarded("telling of a credential"):
-            self.measures.expires(fleet, credential, at)
-            found = self._known(fleet).tokens.told(fleet, credential, at, self.now())
-            self._tell(fleet, found)
+            self.measures.expires(fleet, credential, None if said is None else said.expires)
+            self._tell(fleet, self._known(fleet).tokens.told(fleet, credential, said, self.now()))
 
     def hooked(self, fleet: str, problem: str) -> None:
         """Whether the webhook of a fleet can hear anybody; the problem, or empty. A process on standby leaves it to the leader."""

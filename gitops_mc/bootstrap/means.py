@@ -7,7 +7,6 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -32,7 +31,7 @@ from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.ways import ByCluster, OwnWay, Way
 from gitops_mc.core.custom.fleet_spec import FleetSpec, GatewayRef, GitSource, Ref
 from gitops_mc.core.errors import MemoryStoreError, NotFoundError, UsageError
-from gitops_mc.core.expiry import expiry_of
+from gitops_mc.core.expiry import Claimed, claimed
 from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 
 _CALLS_AT_ONCE: Final = 32
@@ -109,15 +108,15 @@ class ProcessMeans:
     clock: Clock
     data: Data
     files: PrivateFiles
-    expires: Callable[[str, Credential, datetime | None], object]
-    """Hears of a Fleet (`<namespace>/<name>`), of a credential, and when that expires; None: it does not say."""
+    expires: Callable[[str, Credential, Claimed | None], object]
+    """Hears of a Fleet (`<namespace>/<name>`), of a credential, and what that says of its life; None: nothing."""
     _source: RemoteSource | None = None
     """What was made last."""
     _ways: list[Way] = field(default_factory=list)
     """Transports that were made for the clusters of the spec, to be closed with the next ones."""
     _own: dict[str, OwnWay] = field(default_factory=dict)
     """Those of clusters with a kubeconfig."""
-    _ends: dict[str, tuple[bytes, datetime | None]] = field(default_factory=dict)
+    _ends: dict[str, tuple[bytes, Claimed | None]] = field(default_factory=dict)
     """By file: the kubeconfig that was looked at last, and when its token expires. To read hundreds takes a while."""
 
     @property
@@ -162,7 +161,7 @@ class ProcessMeans:
     def _git_access(self, spec: FleetSpec) -> GitAccess:
         said = spec.source
         credentials, called = self._git_credentials(said)
-        self.expires(spec.title, Credential.GIT, expiry_of(token_of(credentials)))
+        self.expires(spec.title, Credential.GIT, claimed(token_of(credentials)))
         ca = self.data.certificates(said.ca) if said.ca else b""
         trust = None
         if said.signers is not None:
@@ -253,16 +252,16 @@ class ProcessMeans:
 
     def _tell_ends(self, fleet: str, found: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
         token = next((found[n] for n in found if n.startswith(_GATEWAY)), b"").decode("utf-8", "replace")
-        self.expires(fleet, Credential.GATEWAY, expiry_of(token))
+        self.expires(fleet, Credential.GATEWAY, claimed(token))
         kubeconfigs = {name: content for name, content in found.items() if name.startswith(_KUBECONFIG)}
         self._ends = {
             name: self._ends[name]
             if name in self._ends and self._ends[name][0] == content
-            else (content, expiry_of(current_token(files[name])))
+            else (content, claimed(current_token(files[name])))
             for name, content in kubeconfigs.items()
         }
         ends = [end for _, end in self._ends.values() if end is not None]
-        self.expires(fleet, Credential.KUBECONFIG, min(ends, default=None))
+        self.expires(fleet, Credential.KUBECONFIG, min(ends, key=lambda said: said.expires, default=None))
 
 
 def _files_of(gateway: str) -> tuple[str, str]:

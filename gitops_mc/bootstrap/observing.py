@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, TextIO
 
@@ -24,7 +24,6 @@ from gitops_mc.app.ports import Clock, Transport
 from gitops_mc.app.telemetry import Telemetry
 from gitops_mc.bootstrap.forges import ForgeJobs
 from gitops_mc.bootstrap.means import Data
-from gitops_mc.core.custom.fleet_spec import notifications
 from gitops_mc.core.model import JsonObject
 from gitops_mc.web.probes import Leading, Probes, Readiness, Standby, Starting
 from gitops_mc.web.pulse import Pulse, Pulses
@@ -100,12 +99,8 @@ class Observing:
             loop = controller.loops.get(fleet.partition("/")[2])
             return {} if loop is None else loop.objects.fleet
 
-        def remembered(fleet: str) -> Sequence[JsonObject]:
-            return (body_of(fleet).get("status") or {}).get("notifications") or ()
-
         self._notifier = self.telemetry.notifier = Notifier(
-            destinations=lambda fleet: tuple(notifications(body_of(fleet))),
-            remembered=remembered,
+            body_of=body_of,
             secret=data.value,
             post=ApprisePost(),
             now=self.clock.now,

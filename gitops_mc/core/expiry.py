@@ -9,9 +9,18 @@ from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 
 
-def expiry_of(token: str) -> datetime | None:
-    """The claim `exp` of a JSON Web Token (RFC 7519, section 4.1.4; tokens of Kubernetes and of OpenID Connect are such). None for
-    a token that does not say, or is of another kind. Never raises, and shows nothing of the token.
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What a token says of its life."""
+
+    expires: datetime
+    issued: datetime | None = None
+    """None: it does not say."""
+
+
+def claimed(token: str) -> Claimed | None:
+    """The claims `exp` and `iat` of a JSON Web Token (RFC 7519, sections 4.1.4 and 4.1.6; tokens of Kubernetes and of OpenID Connect are
+    such). None for a token that does not say when it expires, or is of another kind. Never raises, and shows nothing of the token.
     """
     parts = token.strip().split(".")
     if len(parts) != 3:
@@ -20,11 +29,23 @@ def expiry_of(token: str) -> datetime | None:
         claims = json.loads(urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
     except (ValueError, RecursionError):
         return None
-    expires = claims.get("exp") if isinstance(claims, dict) else None
-    if not isinstance(expires, int | float) or isinstance(expires, bool):
+    if not isinstance(claims, dict):
+        return None
+    expires = _moment(claims.get("exp"))
+    return None if expires is None else Claimed(expires, _moment(claims.get("iat")))
+
+
+def expiry_of(token: str) -> datetime | None:
+    """When a token expires, as far as it says so."""
+    found = claimed(token)
+    return None if found is None else found.expires
+
+
+def _moment(said: object) -> datetime | None:
+    if not isinstance(said, int | float) or isinstance(said, bool):
         return None
     try:
-        return datetime.fromtimestamp(expires, UTC)
+        return datetime.fromtimestamp(said, UTC)
     except (ValueError, OverflowError, OSError):
         return None
 
@@ -41,7 +62,7 @@ class Expiry(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
-    """A token, by when it expires, and when it was met first with that."""
+    """A token, by when it expires, and when it was issued; where it does not say that, when it was met first."""
 
     first: datetime
     expires: datetime

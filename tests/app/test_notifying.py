@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from gitops_mc.app.expiring import Tokens
 from gitops_mc.app.log_events import LogEvent, NotificationNotSent
 from gitops_mc.app.notifying import GIVEN_UP_AFTER, WAITING_AT_MOST, Notifier, NotSentError
+from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.core.custom.fleet_spec import Notification, Ref, Topic
 from gitops_mc.core.errors import UsageError
+from gitops_mc.core.expiry import Claimed
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.notices import Message
@@ -34,16 +37,16 @@ class Desk:
     counted: list[tuple[str, int]] = field(default_factory=list)
     crashes: list[BaseException] = field(default_factory=list)
     status: list[JsonObject] = field(default_factory=list)
+    read: bool = True
+    """Whether the process has read the Fleet."""
     notifier: Notifier = field(init=False)
 
     def __post_init__(self) -> None:
         self.notifier = self.process()
 
     def process(self) -> Notifier:
-        kept = list(self.status)
         return Notifier(
-            destinations=lambda _: self.destinations,
-            remembered=lambda _: kept,
+            body_of=lambda _: self.body(),
             secret=self.value,
             post=self,
             now=lambda: self.at,
@@ -51,6 +54,20 @@ class Desk:
             log=self,
             counts=self,
         )
+
+    def body(self) -> JsonObject:
+        """The Fleet, as the process has read it."""
+        if not self.read:
+            return {}
+        said = [
+            {
+                "name": d.name,
+                "secretRef": {"name": d.address.name, "key": d.address.key},
+                "topics": sorted(d.topics),
+            }
+            for d in self.destinations
+        ]
+        return {"spec": {"notifications": said}, "status": {"notifications": self.status}}
 
     def value(self, ref: Ref) -> bytes:
         if ref.key not in self.secrets:
@@ -281,3 +298,79 @@ def test_what_is_shown_stays_small_however_much_was_told() -> None:
         if n % 100 == 99:
             desk.after(60)
     assert len(str(desk.status)) < 4_000
+
+
+def test_what_was_over_before_it_was_sent_does_not_stand_and_is_news_the_next_time() -> None:
+    desk = Desk()
+    desk.offer(WAITS)
+    desk.after(2)
+    desk.offer(OPENED)
+    assert len(desk.after(60)) == 1
+    desk.offer(WAITS)
+    assert len(desk.after(60)) == 1, "a week later: another approval"
+
+
+def test_what_failed_and_passed_while_nothing_could_be_sent_is_told_when_it_fails_again() -> None:
+    failed = Happening(Reason.CLUSTER_FAILED, "edge-1 failed", "edge-1")
+    desk = Desk(down={"json://one/"})
+    desk.offer(failed)
+    desk.after(60)
+    desk.offer(Happening(Reason.CLUSTER_PASSED, "edge-1 passed", "edge-1"))
+    desk.down.clear()
+    assert len(desk.after(1200)) == 1
+    desk.offer(failed)
+    assert len(desk.after(60)) == 1
+
+
+def test_a_fleet_that_has_not_been_read_yet_loses_nothing_and_repeats_nothing() -> None:
+    desk = Desk()
+    desk.offer(HALTED)
+    desk.after(60)
+    desk.restart()
+    desk.read = False
+    deaf = Happening(Reason.FAULT, "the gateway is gone")
+    desk.offer(deaf)
+    desk.offer(HALTED)
+    assert desk.notifier.shown(FLEET) == []
+    desk.notifier.flush()
+    desk.read = True
+    desk.offer(WAITS)
+    (body,) = desk.after(60)
+    assert deaf.text in body
+    assert WAITS.text in body
+    assert HALTED.text not in body
+
+
+def test_what_waits_stays_while_the_loop_of_its_fleet_is_made_anew() -> None:
+    desk = Desk()
+    desk.offer(HALTED)
+    desk.read = False
+    for _ in range(60):
+        desk.at += timedelta(seconds=1)
+        desk.notifier.flush()
+    assert desk.got == []
+    desk.read = True
+    assert len(desk.after(5)) == 1
+
+
+def test_each_stage_of_a_token_is_told() -> None:
+    desk, tokens, sent = Desk(), Tokens(), 0
+    said = Claimed(desk.at + timedelta(days=30), desk.at)
+    for days in (17, 10.5, 1.5, 1.1):
+        desk.at += timedelta(days=days)
+        desk.offer(*tokens.told(FLEET, Credential.GIT, said, desk.at))
+        sent += len(desk.after(60))
+    assert sent == 4
+    desk.restart()
+    desk.offer(*Tokens().told(FLEET, Credential.GIT, said, desk.at))
+    assert desk.after(60) == []
+
+
+def test_what_is_dropped_is_counted_where_it_is_dropped() -> None:
+    desk = Desk()
+    for n in range(WAITING_AT_MOST + 7):
+        desk.offer(Happening(Reason.CLUSTER_FAILED, f"edge-{n} failed", f"edge-{n}"))
+    assert desk.counted == [("dropped", 1)] * 7
+    desk.destinations = ()
+    desk.after(60)
+    assert all(number > 0 for _, number in desk.counted)

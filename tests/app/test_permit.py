@@ -73,5 +73,5 @@ def test_no_call_is_sent_after_an_order_neither_the_next_nor_the_same_again(answ
     assert made == ["50-worker-app", "51-worker-app"][: 1 if answers else 2]
     assert [w.what for w in outcome.written] == [f"MachineConfig {name} created" for name in made]
     again = carry_out(api.under(permits.current), clock, STEP, Content("c"))
-    assert len(again.written) == len(STEP.writes) or again.trouble, "what begins later may write"
+    assert again.written, "what begins later may write"
     assert "an order came in between" not in again.trouble

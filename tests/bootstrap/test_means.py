@@ -76,7 +76,9 @@ class Place:
             clock=self.clock,
             data=Data(api, NAMESPACE),
             files=PrivateFiles(self.folder / "files"),
-            expires=lambda fleet, credential, at: self.ends.update({(fleet, credential): at}),
+            expires=lambda fleet, credential, said: self.ends.update(
+                {(fleet, credential): None if said is None else said.expires}
+            ),
         )
 
     def make(self, plural: str, body: JsonObject, *, namespaced: str = f"/namespaces/{NAMESPACE}") -> None:

@@ -82,8 +82,8 @@ def test_different_clusters_waves_and_kinds_of_trouble_are_different_subjects() 
         Happening(Reason.FAULT, "a"),
         Happening(Reason.WAVE_NEEDS_APPROVAL, "a", wave="rest"),
         Happening(Reason.WAVE_NEEDS_APPROVAL, "a", wave="more"),
-        Happening(Reason.CREDENTIAL_EXPIRES, "the git token"),
-        Happening(Reason.CREDENTIAL_EXPIRES, "the gateway token"),
+        Happening(Reason.CREDENTIAL_EXPIRES, "x", subject="git"),
+        Happening(Reason.CREDENTIAL_EXPIRES, "x", subject="gateway"),
     ]
     assert len({subject(each) for each in found}) == len(found)
 

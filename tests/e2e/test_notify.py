@@ -83,8 +83,9 @@ def test_people_are_told_once_also_when_the_controller_begins_anew(
         assert "wave rest" in "".join(m["message"] for m in messages)
         shown = told_of(place)
         assert shown["on-call"]["problem"].startswith("Secret fleet-notify has no key on-call")
-        seen = len(messages)
+        seen, asked = len(messages), place.fleet()["status"]["source"]["polled"]
         with controller(place):
-            time.sleep(8)
+            place.wait(lambda fleet: fleet["status"]["source"]["polled"] != asked)
+            time.sleep(3)
         assert [m["message"] for m in messages[seen:]] == [], "it stood, and was told"
     assert "a-secret-path" not in (tmp_path / "controller.log").read_text()

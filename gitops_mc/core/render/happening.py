@@ -178,6 +178,8 @@ class Happening:
     wave: str = ""
     step: str = ""
     revision: str = ""
+    subject: str = ""
+    """What it is about, where reason, cluster and wave do not say it: a credential."""
 
     def __post_init__(self) -> None:
         if (self.reason.about is About.CLUSTER) != bool(self.cluster):

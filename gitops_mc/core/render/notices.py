@@ -90,8 +90,8 @@ class Notice:
 def subject(happening: Happening) -> str:
     """What it is about: of a cluster its standing, or what stands beside that; a wave; the halt of a fleet, and so on."""
     group = _SUBJECTS.get(happening.reason, "")
-    if happening.reason is Reason.CREDENTIAL_EXPIRES:
-        group = happening.text
+    if happening.subject:
+        group = f"{happening.reason.word}/{happening.subject}"
     elif not happening.cluster and not happening.wave:
         group = group or happening.reason.word
     return _subject(happening.cluster, "" if happening.cluster else happening.wave, group)
