@@ -357,6 +357,7 @@ def test_whoever_calls_the_webhook_without_the_secret_does_not_fill_the_log(obse
     assert observed.metrics.registry.get_sample_value(name, labels) == 1000
 
 
+@pytest.mark.slow
 def test_pass_after_pass_nothing_grows(observed: Observed) -> None:
     observed.run()
     look = observed.world.last

@@ -16,7 +16,7 @@ from tests.core.import_world import Site, as_read, grown
 from tests.core.yaml_texts import drawn_text
 
 A_RUN = 100
-RUNS = [0, 100, *(pytest.param(begin, marks=pytest.mark.slow) for begin in range(200, 1500, A_RUN))]
+RUNS = [0, *(pytest.param(begin, marks=pytest.mark.slow) for begin in range(A_RUN, 1500, A_RUN))]
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").rglob("*.yaml"))
 
 

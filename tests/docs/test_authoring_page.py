@@ -32,6 +32,7 @@ def test_an_import_goes_as_the_page_shows_it(tmp_path: Path) -> None:
     _take(tour, WITH_A_CLUSTER)
 
 
+@pytest.mark.slow
 @_needs_bash
 def test_writing_without_a_cluster_goes_as_the_page_shows_it(tmp_path: Path) -> None:
     _take(Tour(tmp_path), WITHOUT)

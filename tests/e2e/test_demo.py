@@ -89,6 +89,7 @@ def test_an_example_that_the_story_was_not_written_for_is_an_error() -> None:
         edit.apply(example_files())
 
 
+@pytest.mark.slow
 def test_the_command_itself_on_real_threads_ends_with_0_and_keeps_what_it_is_told_to(tmp_path: Path) -> None:
     out, err = io.StringIO(), io.StringIO()
     kept = tmp_path / "kept"

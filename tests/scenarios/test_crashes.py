@@ -47,7 +47,7 @@ def named(case: Case) -> str:
     return case.name
 
 
-@pytest.mark.parametrize("case", CASES[::3], ids=named)
+@pytest.mark.parametrize("case", CASES[::4], ids=named)
 def test_killed_at_a_few_writes_and_saves_it_ends_the_same(case: Case) -> None:
     """The others, and every call of all of them, are among the slow ones."""
     all_is_well(case, Chosen(of=12))
