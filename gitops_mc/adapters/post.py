@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from gitops_mc.app.notifying import NotSentError
 from gitops_mc.core.render.notices import Message, Mood
@@ -18,6 +19,7 @@ _NAMES_A_HOST: Final = frozenset({"form", "forms", "json", "jsons", "mailto", "m
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.")
 _MOODS: Final = {Mood.GOOD: "success", Mood.PLAIN: "info", Mood.WARNING: "warning", Mood.FAILURE: "failure"}
 _SECRETIVE: Final = re.compile(r"[^/:@?&=,;#%\s]{5,}")
+_HERE: Final = "\0"
 _SAID: Final = ("WARNING", "ERROR", "CRITICAL")
 _LONGEST_REASON: Final = 300
 _HINT: Final = "see github.com/caronc/apprise/wiki for how addresses are written"
@@ -66,9 +68,16 @@ def _reason(kind: str, address: str, result: Any) -> str:
     """What the library says of a failure, without anything that stands in the address but its host."""
     said = [entry.message for each in result for entry in each.logs() if entry.level in _SAID]
     told = "; ".join(dict.fromkeys(said)) or f"it was not taken within {WITHIN:g} s"
-    host = address.partition("://")[2].rpartition("@")[2]
-    name = re.split(r"[/:?]", host, maxsplit=1)[0] if kind in _NAMES_A_HOST else ""
+    name = _host(address) if kind in _NAMES_A_HOST else ""
+    told = told.replace(name, _HERE) if name else told
     for part in sorted(set(_SECRETIVE.findall(address.partition("://")[2])), key=len, reverse=True):
-        if part != name:
-            told = told.replace(part, "***")
+        told = told.replace(part, "***")
+    told = told.replace(_HERE, name)
     return f"{kind}://: {told}"[:_LONGEST_REASON]
+
+
+def _host(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""

@@ -30,6 +30,8 @@ FIRST_AGAIN: Final = timedelta(seconds=15)
 LAST_AGAIN: Final = timedelta(minutes=10)
 GIVEN_UP_AFTER: Final = timedelta(hours=6)
 WAITING_AT_MOST: Final = 200
+ADDRESSES_AT_MOST: Final = 10
+"""Of one destination: each may take its time to fail."""
 TOLD_AT_MOST: Final = 60
 
 
@@ -94,7 +96,7 @@ class _Box:
             ended=self.ended - {notice.subject},
         )
 
-    def after_sending(self, gone: Sequence[Notice], dropped: int, now: datetime) -> _Box:
+    def after_sending(self, gone: Sequence[Notice], dropped: int, problem: str, now: datetime) -> _Box:
         told = dict(self.told)
         left = tuple(n for n in self.waiting if n not in gone)
         for each in gone:
@@ -106,6 +108,7 @@ class _Box:
             dropped=self.dropped - dropped,
             due=now + AT_MOST_EVERY if left else None,
             sent=now,
+            problem=problem,
             told=tuple(told.items())[-TOLD_AT_MOST:],
             ended=self.ended & {n.subject for n in left},
         )
@@ -125,7 +128,7 @@ class _Box:
 
 @dataclass(slots=True)
 class Notifier:
-    """`offer`, `shown` and `forget` from any thread; `flush` from one at a time."""
+    """All but `send` from any thread."""
 
     body_of: Callable[[str], JsonObject]
     """A Fleet, by `<namespace>/<name>`, as it was read last; empty: it has not been read, and nothing is known of it."""
@@ -191,21 +194,23 @@ class Notifier:
                     {n: replace(b, due=self.now()) for n, b in boxes.items() if b.due and not b.tries}
                 )
 
-    def flush(self) -> None:
-        """Send what is due. Never raises."""
+    def due(self) -> tuple[tuple[str, str], ...]:
+        """Fleets and destinations that a message is to go to now."""
         with self._lock:
-            due = [
+            return tuple(
                 (fleet, name)
                 for fleet, boxes in self._boxes.items()
                 for name, box in boxes.items()
                 if box.due is not None and box.due <= self.now()
-            ]
-        for fleet, name in due:
-            try:
-                self._send(fleet, name)
-            except Exception as error:  # noqa: BLE001 - whatever is wrong with one destination, the others are told
-                self.log.crashed(f"telling {name} of {fleet}", error)
-                self._settle(fleet, name, lambda box: box.after_failing("a fault of gitops-mc", self.now()))
+            )
+
+    def send(self, fleet: str, name: str) -> None:
+        """Send what is due to one destination. Of one destination by one thread at a time. Never raises."""
+        try:
+            self._send(fleet, name)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one destination, the others are told
+            self.log.crashed(f"telling {name} of {fleet}", error)
+            self._settle(fleet, name, lambda box: box.after_failing("a fault of gitops-mc", self.now()))
 
     # ------------------------------------------------------------------------------------------------------- within
 
@@ -227,7 +232,7 @@ class Notifier:
                 return
         told = [replace(n, text=self.redact(n.text)) for n in box.waiting]
         try:
-            self._post(destination, message(fleet, told, box.dropped))
+            left_out = self._post(destination, message(fleet, told, box.dropped))
         except GitopsMcError as error:
             reason = self.redact(f"{error.message}; {error.hint}" if error.hint else error.message)
             if reason != box.problem:
@@ -238,10 +243,13 @@ class Notifier:
                 self.counts.notified(fleet, "dropped", lost)
             return
         self.counts.notified(fleet, "sent")
-        self._settle(fleet, name, lambda b: b.after_sending(box.waiting, box.dropped, self.now()))
+        problem = self.redact("; ".join(error.message for error in left_out))
+        if problem and problem != box.problem:
+            self.log.tell(NotificationNotSent(fleet=fleet, destination=name, reason=problem))
+        self._settle(fleet, name, lambda b: b.after_sending(box.waiting, box.dropped, problem, self.now()))
 
-    def _post(self, destination: Notification, what: Message) -> None:
-        deliver(self.post, addresses_of(destination.address, self.secret(destination.address)), what)
+    def _post(self, destination: Notification, what: Message) -> tuple[NotSentError, ...]:
+        return deliver(self.post, addresses_of(destination.address, self.secret(destination.address)), what)
 
     def _settle(self, fleet: str, name: str, change: Callable[[_Box], _Box]) -> _Box | None:
         """None: it is gone meanwhile."""
@@ -258,22 +266,28 @@ def addresses_of(ref: Ref, value: bytes) -> tuple[str, ...]:
     found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
         raise NotSentError(f"Secret {ref.name} holds no address under {ref.key}")
+    if len(found) > ADDRESSES_AT_MOST:
+        raise NotSentError(
+            f"Secret {ref.name} holds {len(found)} addresses under {ref.key}, at most {ADDRESSES_AT_MOST} are sent to",
+            hint="spread them over several names in spec.notifications",
+        )
     return found
 
 
-def deliver(post: Post, addresses: Sequence[str], what: Message) -> None:
-    """To every address. Where one takes it and another does not, it was sent: else it would come again and again. Raises
-    NotSentError where none does.
+def deliver(post: Post, addresses: Sequence[str], what: Message) -> tuple[NotSentError, ...]:
+    """To every address; why some did not take it. Where one takes it and another does not, it was sent: else it would come again and
+    again. Raises NotSentError where none does.
     """
     failed: list[NotSentError] = []
-    for address in addresses:
+    for number, address in enumerate(addresses, 1):
         try:
             post.send(address, what)
         except NotSentError as error:
-            failed.append(error)
+            where = f"address {number} of {len(addresses)}: " if len(addresses) > 1 else ""
+            failed.append(NotSentError(f"{where}{error.message}", hint=error.hint))
     if len(failed) == len(addresses):
-        told = "; ".join(dict.fromkeys(error.message for error in failed))
-        raise NotSentError(told, hint=failed[0].hint)
+        raise NotSentError("; ".join(error.message for error in failed), hint=failed[0].hint)
+    return tuple(failed)
 
 
 def _shown(name: str, box: _Box) -> JsonObject:

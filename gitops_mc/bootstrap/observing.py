@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, TextIO
 
 from gitops_mc import __version__
@@ -31,7 +32,8 @@ from gitops_mc.web.serving import Running, serve
 from gitops_mc.web.webhook import Answered, FleetName, Webhook
 
 _EVENTS: Final = "(events)"
-_NOTICES: Final = "(notifications)"
+_SENT_AT_ONCE: Final = 8
+"""Destinations that messages go to."""
 _LOOP: Final = "controller"
 _NO_WAIT: Final = 0.0
 _FAREWELL: Final = 2.0
@@ -58,8 +60,8 @@ class Observing:
     _notifier: Notifier | None = None
     _forges: ForgeJobs | None = None
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
-    _senders: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
-    """Of their own: a chat service that hangs keeps no Event waiting."""
+    _senders: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(_SENT_AT_ONCE))
+    """Of their own, and each destination by itself: a chat service that hangs keeps no Event and nobody else waiting."""
     _serving: list[Running] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -168,7 +170,7 @@ class Observing:
         """Let the Events that wait be written, and people be told; those that are not by then still wait."""
         if (notifier := self._notifier) is not None:
             notifier.hurry()
-            self._senders.map({_NOTICES: notifier.flush}, within=_NO_WAIT)
+            self._tell_people(notifier)
         if (events := self._events) is not None:
             self._workers.map({}, within=within / 2)  # one that runs began before the last of them were there
             self._workers.map({_EVENTS: events.flush}, within=within / 2)
@@ -185,10 +187,14 @@ class Observing:
         if events is not None:
             self._workers.map({_EVENTS: events.flush}, within=_NO_WAIT)
         if self._notifier is not None:
-            self._senders.map({_NOTICES: self._notifier.flush}, within=_NO_WAIT)
+            self._tell_people(self._notifier)
         forges = self._forges
         if forges is not None:
             forges.run()
+
+    def _tell_people(self, notifier: Notifier) -> None:
+        jobs = {f"{fleet}/{name}": partial(notifier.send, fleet, name) for fleet, name in notifier.due()}
+        self._senders.map(jobs, within=_NO_WAIT)
 
     def _clean(self, text: str) -> str:
         return self._redact(text)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 
-from gitops_mc.cli.program import run
-
 __all__ = ["main"]
 
 
 def main() -> None:
     """The program's entry."""
+    try:
+        from gitops_mc.cli.program import run  # noqa: PLC0415 - who interrupts it while it loads sees no traceback either
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))

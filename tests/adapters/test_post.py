@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 from typing import Any
 
 import apprise
@@ -102,6 +103,26 @@ def test_a_service_that_is_not_there_is_told_without_the_address() -> None:
         ApprisePost().send(f"json://127.0.0.1:{port}/{TOKEN}", MESSAGE)
     assert "onnection" in told.value.message
     assert TOKEN not in told.value.message
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        (f"pagerduty://integrationKEY123@{TOKEN}", f"sending to {TOKEN}"),
+        (f"dingtalk://{TOKEN}@{TOKEN}x", f"sending to {TOKEN}x and {TOKEN}"),
+        (
+            f"mailto://me:{TOKEN}@smtp.example.com?to=ops@example.com",
+            f"mail by smtp.example.com with {TOKEN}",
+        ),
+    ],
+)
+def test_whatever_the_library_says_nothing_of_an_address_but_a_host_that_is_one_is_shown(
+    address: str, reason: str
+) -> None:
+    entry = SimpleNamespace(level="WARNING", message=reason)
+    told = post._reason(address.partition(":")[0], address, [SimpleNamespace(logs=lambda: [entry])])
+    assert TOKEN not in told
+    assert ("smtp.example.com" in told) is address.startswith("mailto")
 
 
 @pytest.mark.parametrize(

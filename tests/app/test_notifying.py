@@ -96,9 +96,13 @@ class Desk:
         seen = len(self.got)
         for _ in range(int(seconds)):
             self.at += timedelta(seconds=1)
-            self.notifier.flush()
+            self.flush()
         self.status = self.notifier.shown(FLEET)
         return [message.body for _, message in self.got[seen:]]
+
+    def flush(self) -> None:
+        for fleet, name in self.notifier.due():
+            self.notifier.send(fleet, name)
 
     def restart(self) -> None:
         self.notifier = self.process()
@@ -244,6 +248,14 @@ def test_one_address_of_two_that_is_down_keeps_nothing_back_and_repeats_nothing(
     desk.offer(HALTED)
     desk.after(600)
     assert [address for address, _ in desk.got] == ["json://two/"]
+    assert desk.status[0]["problem"] == "address 1 of 2: json://one/ is down"
+
+
+def test_more_addresses_than_can_be_waited_for_are_a_problem() -> None:
+    desk = Desk(secrets={"ops": b"json://one/\n" * 11})
+    desk.offer(HALTED)
+    desk.after(60)
+    assert "holds 11 addresses under ops, at most 10 are sent to" in desk.status[0]["problem"]
 
 
 def test_what_is_sensitive_is_in_no_message_and_in_no_problem() -> None:
@@ -287,7 +299,7 @@ def test_at_the_end_what_waits_is_sent_at_once() -> None:
     desk = Desk()
     desk.offer(HALTED)
     desk.notifier.hurry()
-    desk.notifier.flush()
+    desk.flush()
     assert len(desk.got) == 1
 
 
@@ -332,7 +344,7 @@ def test_a_fleet_that_has_not_been_read_yet_loses_nothing_and_repeats_nothing() 
     desk.offer(deaf)
     desk.offer(HALTED)
     assert desk.notifier.shown(FLEET) == []
-    desk.notifier.flush()
+    desk.flush()
     desk.read = True
     desk.offer(WAITS)
     (body,) = desk.after(60)
@@ -347,7 +359,7 @@ def test_what_waits_stays_while_the_loop_of_its_fleet_is_made_anew() -> None:
     desk.read = False
     for _ in range(60):
         desk.at += timedelta(seconds=1)
-        desk.notifier.flush()
+        desk.flush()
     assert desk.got == []
     desk.read = True
     assert len(desk.after(5)) == 1

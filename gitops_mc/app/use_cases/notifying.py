@@ -42,8 +42,10 @@ def tried(
     """Send a message that says it is a test to each."""
     for each in found:
         try:
-            deliver(post, addresses_of(each.address, secret(each.address)), trial(place.title, each.name))
+            addresses = addresses_of(each.address, secret(each.address))
+            failed = deliver(post, addresses, trial(place.title, each.name))
         except GitopsMcError as error:
             yield Tried(each.name, error.message, error.hint)
         else:
-            yield Tried(each.name, "")
+            told = "; ".join(error.message for error in failed)
+            yield Tried(each.name, f"not to all: {told}" if told else "", failed[0].hint if failed else "")
