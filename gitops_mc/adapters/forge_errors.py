@@ -79,6 +79,12 @@ def not_the_api(host: str, status: int, why: str = "") -> InvalidError:
     return InvalidError(text, status=status, hint="check spec.forge.url, and spec.forge.type")
 
 
+def number_of(status: Mapping[str, Any]) -> int:
+    """What a forge counts its statuses by, the newest last; 0: an answer that does not say."""
+    number = status.get("id")
+    return number if isinstance(number, int) else 0
+
+
 def _message(told: Any) -> str:
     """GitHub: `message`, and `errors` with a message each; GitLab: `message`, a text or by field, or `error`; Gitea: `message`."""
     if not isinstance(told, dict):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import quote, urlsplit
 
-from gitops_mc.adapters.forge_errors import TIMEOUT, not_the_api, translated
+from gitops_mc.adapters.forge_errors import TIMEOUT, not_the_api, number_of, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import UsageError
@@ -66,7 +66,7 @@ class GithubForge:
         if not isinstance(found, list) or not all(isinstance(s, dict) for s in found):
             raise not_the_api(self._host, 200)
         ours = [s for s in found if _same(s.get("context"), context)]
-        return _status(max(ours, key=_number), context) if ours else None
+        return _status(max(ours, key=number_of), context) if ours else None
 
     def set_status(self, commit: Commit, status: CommitStatus) -> None:
         """As the port promises."""
@@ -137,11 +137,6 @@ def _app(app: int, key: str) -> Auth.AppAuth:
 def _same(said: Any, context: str) -> bool:
     """GitHub's contexts have no case."""
     return isinstance(said, str) and said.lower() == context.lower()
-
-
-def _number(status: dict[str, Any]) -> int:
-    number = status.get("id")
-    return number if isinstance(number, int) else 0
 
 
 def _status(said: dict[str, Any], context: str) -> CommitStatus | None:

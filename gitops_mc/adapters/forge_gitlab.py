@@ -7,10 +7,10 @@ Pending is `running` here: GitLab calls a job pending that waits for a runner. W
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from gitops_mc.adapters.forge_errors import TIMEOUT, translated
+from gitops_mc.adapters.forge_errors import TIMEOUT, number_of, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.errors import InvalidError
@@ -54,7 +54,7 @@ class GitlabForge:
             ours = [s.attributes for s in found if s.attributes.get("name") == context]
         if not ours:
             return None
-        newest = max(ours, key=_number)
+        newest = max(ours, key=number_of)
         state = _READ.get(str(newest.get("status")))
         return (
             None if state is None else CommitStatus.read(state, context, str(newest.get("description") or ""))
@@ -103,8 +103,3 @@ def _client(api: str, token: str, ca: Path | None, timeout: int) -> Gitlab:
         user_agent=USER_AGENT,
         session=session,
     )
-
-
-def _number(status: dict[str, Any]) -> int:
-    number = status.get("id")
-    return number if isinstance(number, int) else 0

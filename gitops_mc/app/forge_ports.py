@@ -7,8 +7,8 @@ forge says of waiting, `ServerError`), `UnreachableError`, and nothing else; no 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from enum import Enum, auto
+from typing import Protocol
 
 from gitops_mc.core.custom.commit_status import CommitStatus
 from gitops_mc.core.model import Commit
@@ -35,7 +35,32 @@ class Forge(Protocol):
         ...
 
 
-OpenForge: TypeAlias = Callable[[str], Forge | None]
-"""The forge that a Fleet (`<namespace>/<name>`) names; None: it names none. May be asked before every use: it is made anew only
-where the Fleet names another one, or its credentials have changed. Raises GitopsMcError where it cannot be made.
-"""
+class NoForge(Enum):
+    """Why there is nobody to ask."""
+
+    NONE_NAMED = auto()
+    """The Fleet names none."""
+    NOT_KNOWN = auto()
+    """The Fleet has not been read: it may name one."""
+
+
+class OpenForge(Protocol):
+    """The forges of Fleets (`<namespace>/<name>`). Any thread; of one Fleet one at a time."""
+
+    def __call__(self, fleet: str) -> Forge | NoForge:
+        """What a Fleet names. May be asked before every use: it is made anew only where the Fleet names another one, or its
+        credentials have changed. Raises GitopsMcError where it cannot be made.
+        """
+        ...
+
+    def leave(self, fleet: str) -> None:
+        """Drop what was made for a Fleet; nobody uses it any more."""
+        ...
+
+
+class ForgeWell(Enum):
+    """Why the trouble with the forge of a Fleet, told before, is over."""
+
+    TAKES_AGAIN = auto()
+    NONE_NAMED = auto()
+    """The Fleet names none any more."""

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from gitops_mc.app.expiring import Tokens
+from gitops_mc.app.forge_ports import ForgeWell
 from gitops_mc.app.log_events import (
     FleetForgotten,
     FleetTroubled,
@@ -181,8 +182,10 @@ class Telemetry:
         """Whether the fleet is worked on."""
         with self._guarded("telling of a fleet's mode"):
             self.measures.moded(fleet, mode)
-            if self.board is not None and mode is FleetMode.ELSEWHERE:
-                self.board.left(fleet)
+            if mode is FleetMode.ELSEWHERE:
+                self._known(fleet).forge = ""  # nobody here asks it any more, so nobody would take it back
+                if self.board is not None:
+                    self.board.left(fleet)
 
     def expires(self, fleet: str, credential: Credential, said: Claimed | None) -> None:
         """What a credential says of its life; None: nothing."""
@@ -217,20 +220,29 @@ class Telemetry:
                 found["forge"] = {"problem": forge}
         return found
 
-    def forged(self, fleet: str, trouble: GitopsMcError | None) -> None:
-        """The forge of a fleet takes no commit status any more, or takes them again: None. From the thread that asked it."""
+    def forged(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
+        """The forge of a fleet takes no commit status any more; or that is over. From the thread that asked it: what was
+        forgotten meanwhile stays so.
+        """
         with self._guarded("telling of a forge"):
-            if trouble is None:
-                self._known(fleet).forge = ""
-                again = Happening(Reason.FORGE_RECOVERED, "its forge takes commit statuses again")
-                self._tell(fleet, (again,))
+            with self._lock:
+                known = self._fleets.get(fleet)
+            if known is None:
                 return
-            why = _commands(fleet).said(
-                f"{trouble.message}; {trouble.hint}" if trouble.hint else trouble.message
-            )
-            self._known(fleet).forge = why[:_LONGEST_PROBLEM]
-            told = f"its forge takes no commit status, and the rollout goes on: {why}"
-            self._tell(fleet, (Happening(Reason.FORGE_FAILED, told),))
+            match told:
+                case ForgeWell.NONE_NAMED:
+                    known.forge = ""
+                case ForgeWell.TAKES_AGAIN:
+                    known.forge = ""
+                    again = Happening(Reason.FORGE_RECOVERED, "its forge takes commit statuses again")
+                    self._tell(fleet, (again,))
+                case GitopsMcError(message=message, hint=hint):
+                    why = _commands(fleet).said(f"{message}; {hint}" if hint else message)
+                    known.forge = why[:_LONGEST_PROBLEM]
+                    text = f"its forge takes no commit status, and the rollout goes on: {why}"
+                    self._tell(fleet, (Happening(Reason.FORGE_FAILED, text),))
+                case _:
+                    assert_never(told)
 
     # --------------------------------------------------------------------------------------------- of the controller
 

@@ -160,7 +160,7 @@ def _connected(
     )
     attic = wires.attic(made)
     observing.attach(made, lambda text: _redacted(made, text), wires.events(), data)
-    observing.tell_forges(Forges(data, folder / "forges", partial(_body_of, made)).open, wires.may_write)
+    observing.tell_forges(Forges(data, folder / "forges", partial(_body_of, made)), wires.may_write)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)
@@ -251,7 +251,7 @@ class _Wires:
 
 
 def _body_of(made: Controller, fleet: str) -> JsonObject | None:
-    """A Fleet by its title, as its loop has read it last."""
+    """A Fleet by its title, as its loop has read it last; None, or empty: it has no loop, or that has not read it yet."""
     loop = made.loops.get(fleet.rpartition("/")[2])
     return loop.objects.fleet if loop is not None else None
 

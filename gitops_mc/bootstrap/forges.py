@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
 from typing import Final
 
 from gitops_mc.adapters.forge_github import Access, App, GithubForge, Token
@@ -14,7 +15,7 @@ from gitops_mc.adapters.forge_gitlab import GitlabForge
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.controller.commits_told import CommitsTold
-from gitops_mc.app.forge_ports import Forge
+from gitops_mc.app.forge_ports import Forge, NoForge
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import FleetSpecError, Ref, fleet_spec
 from gitops_mc.core.custom.forge_spec import ForgeKind, ForgeSpec, Place, place_of
@@ -34,26 +35,30 @@ class _Made:
     place: Place
     credentials: str
     forge: Forge
+    ca: Path | None
 
 
 @dataclass(slots=True)
 class Forges:
-    """The forges of Fleets. Any thread; of one Fleet one at a time."""
+    """The `OpenForge` port."""
 
     data: Data
     folder: Path
     """For certificates; nobody else writes there."""
     body_of: Callable[[str], JsonObject | None]
-    """The Fleet of a title, as it was read last."""
+    """The Fleet of a title, as it was read last; None, or empty: it has not been read."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: dict[str, _Made] = field(default_factory=dict)
 
-    def open(self, fleet: str) -> Forge | None:
-        """As `OpenForge` promises."""
+    def __call__(self, fleet: str) -> Forge | NoForge:
+        """As the port promises."""
         body = self.body_of(fleet)
-        spec = fleet_spec(body) if body else None
-        if spec is None or spec.forge is None:
-            return None
+        if not body:
+            return NoForge.NOT_KNOWN
+        spec = fleet_spec(body)
+        if spec.forge is None:
+            self.leave(fleet)
+            return NoForge.NONE_NAMED
         place = place_of(spec.forge, spec.source.url)
         access = self._access(spec.forge)
         ca = self.data.certificates(spec.forge.ca) if spec.forge.ca is not None else b""
@@ -62,14 +67,23 @@ class Forges:
             before = self._made.get(fleet)
         if before and (before.spec, before.place, before.credentials) == (spec.forge, place, credentials):
             return before.forge
-        made = _Made(
-            spec.forge, place, credentials, _forge(spec.forge.kind, place, access, self._file(fleet, ca))
-        )
+        file = self._file(fleet, ca)
+        forge = _forge(spec.forge.kind, place, access, file)
+        with self._lock:
+            self._made[fleet] = _Made(spec.forge, place, credentials, forge, file)
         if before is not None:
             before.forge.close()
+            if before.ca is not None and before.ca != file:
+                before.ca.unlink(missing_ok=True)
+        return forge
+
+    def leave(self, fleet: str) -> None:
+        """As the port promises."""
         with self._lock:
-            self._made[fleet] = made
-        return made.forge
+            made = self._made.pop(fleet, None)
+        if made is not None:
+            made.forge.close()
+        rmtree(self._folder(fleet), ignore_errors=True)
 
     def _access(self, spec: ForgeSpec) -> Access:
         if spec.app is not None:
@@ -83,8 +97,10 @@ class Forges:
         """Named after what it holds: connections that are being made read it."""
         if not ca:
             return None
-        name = sha256(fleet.encode()).hexdigest()[:16]
-        return PrivateFiles(self.folder / name).write(f"ca-{sha256(ca).hexdigest()[:16]}.crt", ca)
+        return PrivateFiles(self._folder(fleet)).write(f"ca-{sha256(ca).hexdigest()[:16]}.crt", ca)
+
+    def _folder(self, fleet: str) -> Path:
+        return self.folder / sha256(fleet.encode()).hexdigest()[:16]
 
 
 def _token(held: bytes, ref: Ref) -> str:

@@ -22,11 +22,14 @@ from gitops_mc.adapters.telemetry_events import KubernetesEvents, reference
 from gitops_mc.adapters.telemetry_log import Log
 from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.app.api import RESOURCES, ClusterApi
+from gitops_mc.app.forge_ports import ForgeWell
 from gitops_mc.app.log_events import Level
 from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.app.telemetry import Telemetry
+from gitops_mc.app.telemetry_ports import FleetMode
 from gitops_mc.core.custom.shown import Pulled
+from gitops_mc.core.errors import UnauthorizedError, UnreachableError
 from gitops_mc.core.model import GLOBAL_CLUSTER, Commit, JsonObject
 from gitops_mc.core.policy import DEFAULT_POLICY
 from gitops_mc.core.redact import Redactor
@@ -320,6 +323,41 @@ def test_a_fleet_that_is_gone_is_forgotten_with_everything_about_it(observed: Ob
     observed.telemetry.listed(frozenset())
     assert observed.logged()[-1] == "fleet_forgotten"
     assert observed.metrics.registry.get_sample_value("gitops_mc_halted", {"fleet": FLEET}) is None
+
+
+def test_a_forge_that_answers_when_its_fleet_is_gone_brings_nothing_back(observed: Observed) -> None:
+    observed.telemetry.polled(FLEET, Poller(Pulled(Commit("a" * 40), observed.world.clock.now())))
+    observed.telemetry.listed(frozenset())
+    observed.telemetry.forged(FLEET, UnreachableError("down"))
+    observed.telemetry.listed(frozenset())
+    assert observed.logged().count("fleet_forgotten") == 1
+    assert "forge_failed" not in observed.logged()
+    assert observed.telemetry.beside(FLEET) == {}
+
+
+@pytest.mark.parametrize(
+    ("end", "told"), [(ForgeWell.TAKES_AGAIN, ["forge_recovered"]), (ForgeWell.NONE_NAMED, [])]
+)
+def test_trouble_with_a_forge_is_shown_until_it_is_over(
+    observed: Observed, end: ForgeWell, told: list[str]
+) -> None:
+    observed.telemetry.polled(FLEET, Poller(Pulled(Commit("a" * 40), observed.world.clock.now())))
+    observed.telemetry.forged(FLEET, UnauthorizedError("answered 401", status=401, hint="another token"))
+    assert observed.telemetry.beside(FLEET) == {"forge": {"problem": "answered 401; another token"}}
+    observed.telemetry.forged(FLEET, end)
+    assert observed.telemetry.beside(FLEET) == {}
+    assert [e for e in observed.logged() if "forge_" in e] == ["forge_failed", *told]
+
+
+def test_a_fleet_that_comes_back_from_another_installation_shows_no_trouble_of_before(
+    observed: Observed,
+) -> None:
+    observed.telemetry.moded(FLEET, FleetMode.ACTIVE)
+    observed.telemetry.polled(FLEET, Poller(Pulled(Commit("a" * 40), observed.world.clock.now())))
+    observed.telemetry.forged(FLEET, UnreachableError("down"))
+    observed.telemetry.moded(FLEET, FleetMode.ELSEWHERE)
+    observed.telemetry.moded(FLEET, FleetMode.ACTIVE)
+    assert observed.telemetry.beside(FLEET) == {}
 
 
 def test_what_a_human_asked_for_is_told_in_both_places(observed: Observed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +10,7 @@ import pytest
 
 from gitops_mc.app.controller.commit_notes import KEPT_AT_MOST, REWORDED_EVERY
 from gitops_mc.app.controller.commits_told import AGAIN_FIRST, AGAIN_LAST, CommitsTold
-from gitops_mc.app.forge_ports import Forge
+from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge
 from gitops_mc.app.looks import Look
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus, of_superseded
 from gitops_mc.core.custom.shown import Pulled, RefusedCommit
@@ -41,6 +42,8 @@ class MemoryForge:
     calls: list[str] = field(default_factory=list)
     down: GitopsMcError | None = None
     unwanted: dict[Commit, GitopsMcError] = field(default_factory=dict)
+    meanwhile: Callable[[], object] | None = None
+    """What happens while it is asked."""
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
         assert context == "gitops-mc/prod"
@@ -56,6 +59,8 @@ class MemoryForge:
 
     def _asked(self, call: str, commit: Commit) -> None:
         self.calls.append(call)
+        if self.meanwhile is not None:
+            self.meanwhile()
         if error := self.down or self.unwanted.get(commit):
             raise error
 
@@ -68,6 +73,12 @@ class World:
     leads: bool = True
     named: bool = True
     """The Fleet names a forge."""
+    read: bool = True
+    """The Fleet has been read."""
+    gone: int = 0
+    """How often its forge was left."""
+    fault: Exception | None = None
+    """Of ours, in making the forge."""
     now: datetime = datetime(2026, 1, 1, tzinfo=UTC)
     heard: list[str] = field(default_factory=list)
     """What was told of the forge."""
@@ -79,15 +90,25 @@ class World:
 
     def begin(self) -> None:
         """A process begins; whatever another one knew is lost."""
-        self.board = CommitsTold(self._open, lambda: self.leads, self._heard, self._redact, lambda: self.now)
+        self.board = CommitsTold(self, lambda: self.leads, self._heard, self._redact, lambda: self.now)
 
-    def _open(self, fleet: str) -> Forge | None:
+    def __call__(self, fleet: str) -> Forge | NoForge:
+        """The forges of Fleets are opened here."""
         assert fleet == FLEET
-        return self.forge if self.named else None
+        if self.fault is not None:
+            raise self.fault
+        if not self.read:
+            return NoForge.NOT_KNOWN
+        return self.forge if self.named else NoForge.NONE_NAMED
 
-    def _heard(self, fleet: str, trouble: GitopsMcError | None) -> None:
+    def leave(self, fleet: str) -> None:
+        """And left."""
         assert fleet == FLEET
-        self.heard.append("well" if trouble is None else trouble.message)
+        self.gone += 1
+
+    def _heard(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
+        assert fleet == FLEET
+        self.heard.append(told.message if isinstance(told, GitopsMcError) else told.name.lower())
 
     def _redact(self, text: str) -> str:
         return text.replace(self.secret, "[hidden]")
@@ -255,8 +276,31 @@ def test_a_refused_commit_that_is_accepted_after_all_is_followed(world: World) -
     world.look(A, DONE, passed=3)
     world.poll(RefusedCommit(B, "is not accepted: nobody has signed it"))
     world.work()
+    world.poll()
     world.look(B, ROLLING)
     assert world.work() == ["pending b"]
+
+
+def test_a_commit_that_is_followed_and_then_refused_fails_once_and_stays_so(world: World) -> None:
+    world.look(A, DONE, passed=3)
+    world.work()
+    asked: list[str] = []
+    for _ in range(3):  # its signer is taken out: it stays what is followed, and is refused by every poll
+        world.poll(RefusedCommit(A, "is not accepted: nobody who may has signed it"))
+        asked += world.work(timedelta(minutes=1))
+        world.look(A, DONE, passed=3)
+        asked += world.work(timedelta(minutes=1))
+    assert asked == ["failure a"]
+    world.poll()  # and put in again
+    world.look(A, DONE, passed=3)
+    assert world.work() == ["success a"]
+
+
+def test_a_commit_that_is_refused_where_it_is_followed_still_overtakes_the_one_before(world: World) -> None:
+    world.poll(RefusedCommit(B, "is not accepted: nobody has signed it"), before=A)
+    world.forge.held[A] = CommitStatus(CommitState.PENDING, "gitops-mc/prod", "x")
+    world.look(B, ROLLING)
+    assert world.work() == ["read b", "failure b", "read a", "error a"]
 
 
 def test_only_so_many_commits_are_kept(world: World) -> None:
@@ -284,7 +328,7 @@ def test_a_forge_that_is_down_is_asked_ever_more_seldom_and_told_of_once(world: 
     assert world.heard == ["git.example.com: connection refused"]
     world.forge.down = None
     assert world.work(AGAIN_LAST) == ["read a", "pending a"]
-    assert world.heard[1:] == ["well"]
+    assert world.heard[1:] == ["takes_again"]
 
 
 def test_what_happened_meanwhile_is_told_when_it_is_back_and_nothing_in_between(world: World) -> None:
@@ -306,6 +350,21 @@ def test_a_forge_that_asks_for_patience_gets_it(world: World) -> None:
     assert world.work(timedelta(minutes=1)) == ["read a", "pending a"]
 
 
+def test_a_fault_of_ours_is_told_and_shown_and_tried_ever_more_seldom(world: World) -> None:
+    world.fault = ValueError("Invalid IPv6 URL")
+    world.look(A, ROLLING)
+    with pytest.raises(ValueError, match="Invalid IPv6 URL"):  # whoever runs the jobs reports it
+        world.work()
+    assert world.work(AGAIN_FIRST - timedelta(seconds=1)) == []
+    with pytest.raises(ValueError, match="Invalid IPv6 URL"):
+        world.work(timedelta(seconds=1))
+    assert world.work(AGAIN_FIRST * 2 - timedelta(seconds=1)) == []
+    assert world.heard == ["a fault of gitops-mc in asking its forge (ValueError), which its log tells of"]
+    world.fault = None
+    assert world.work(timedelta(seconds=1)) == ["read a", "pending a"]
+    assert world.heard[1:] == ["takes_again"]
+
+
 def test_what_needs_a_human_is_tried_again_after_ten_minutes(world: World) -> None:
     world.forge.down = UnauthorizedError("answered 401", status=401)
     world.look(A, ROLLING)
@@ -313,7 +372,7 @@ def test_what_needs_a_human_is_tried_again_after_ten_minutes(world: World) -> No
     world.forge.down = None
     assert world.work(AGAIN_LAST - timedelta(seconds=1)) == []
     assert world.work(timedelta(seconds=1)) == ["read a", "pending a"]
-    assert world.heard == ["answered 401", "well"]
+    assert world.heard == ["answered 401", "takes_again"]
 
 
 def test_a_commit_that_the_forge_does_not_want_holds_up_no_other(world: World) -> None:
@@ -326,7 +385,7 @@ def test_a_commit_that_the_forge_does_not_want_holds_up_no_other(world: World) -
     assert world.heard == ["answered 422: the maximum number of statuses"]
     world.forge.unwanted.clear()
     assert world.work(AGAIN_LAST) == ["read b", "failure b"]
-    assert world.heard[1:] == ["well"]
+    assert world.heard[1:] == ["takes_again"]
 
 
 def test_a_commit_of_before_that_is_not_there_any_more_is_no_trouble(world: World) -> None:
@@ -360,6 +419,83 @@ def test_a_fleet_without_a_forge_asks_nobody_until_it_names_one(world: World) ->
     assert world.work() == []
     world.named = True
     assert world.work(AGAIN_FIRST) == ["read a", "pending a"]
+    assert world.heard == []
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [InvalidError("answered 422", status=422), UnauthorizedError("answered 401", status=401)],
+    ids=["of one commit", "of the forge"],
+)
+def test_trouble_with_a_forge_that_is_named_no_more_is_over_without_a_word_of_it_taking_any(
+    world: World, trouble: GitopsMcError
+) -> None:
+    world.forge.unwanted[A] = trouble
+    world.look(A, ROLLING)
+    world.work()
+    world.named = False
+    world.look(A, DONE, passed=3)
+    assert world.work(AGAIN_LAST) == []
+    assert world.heard == [trouble.message, "none_named"]
+    assert world.work(timedelta(days=1)) == []
+    assert world.heard[2:] == []
+    world.named = True
+    world.forge.unwanted.clear()
+    assert world.work(AGAIN_LAST) == ["read a", "success a"]
+    assert world.heard[2:] == []
+
+
+def test_of_a_fleet_that_has_not_been_read_nothing_is_concluded(world: World) -> None:
+    world.forge.down = UnauthorizedError("answered 401", status=401)
+    world.look(A, ROLLING)
+    world.work()
+    world.forge.down, world.read = None, False
+    assert world.work(AGAIN_LAST) == []
+    assert world.heard == ["answered 401"]
+    world.read = True
+    assert world.work(AGAIN_FIRST) == ["read a", "pending a"]
+    assert world.heard[1:] == ["takes_again"]
+
+
+@pytest.mark.parametrize("trouble", [None, UnreachableError("down")], ids=["answers", "is down"])
+def test_who_leads_no_more_says_nothing_of_the_forge_either(
+    world: World, trouble: GitopsMcError | None
+) -> None:
+    world.forge.down = UnauthorizedError("answered 401", status=401)
+    world.look(A, ROLLING)
+    world.work()
+    world.forge.down = trouble
+    world.forge.meanwhile = lambda: setattr(world, "leads", False)
+    assert world.work(AGAIN_LAST) == ["read a"]
+    assert world.heard == ["answered 401"]
+
+
+def test_a_forge_is_left_with_its_fleet(world: World) -> None:
+    world.board.left(FLEET)
+    assert world.gone == 0
+    world.look(A, ROLLING)
+    world.work()
+    for _ in range(3):  # every pass says so
+        world.board.left(FLEET)
+    assert world.gone == 1
+
+
+def test_a_forge_whose_fleet_is_left_while_it_is_asked_is_told_of_no_more_and_left_when_it_has_answered(
+    world: World,
+) -> None:
+    world.forge.down = UnauthorizedError("answered 401", status=401)
+    seen: list[int] = []
+
+    def leave() -> None:
+        for _ in range(2):
+            world.board.left(FLEET)
+        seen.append(world.gone)
+
+    world.forge.meanwhile = leave
+    world.look(A, ROLLING)
+    assert world.work() == ["read a"]
+    assert seen == [0]
+    assert world.gone == 1
     assert world.heard == []
 
 

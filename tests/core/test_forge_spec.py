@@ -100,6 +100,24 @@ def test_what_does_not_follow_says_which_field_to_set(forge: ForgeSpec, source: 
     assert caught.value.hint == hint
 
 
+@pytest.mark.parametrize(
+    "url", ["https://[x", "https://host:99999", "https://host:x", "https://", "https://:443/git"]
+)
+def test_an_address_that_is_none_says_so(url: str) -> None:
+    with pytest.raises(FleetSpecError) as caught:
+        place_of(ForgeSpec(ForgeKind.GITLAB, url, "a/b"), HTTPS)
+    assert (caught.value.message, caught.value.hint) == ("spec.forge.url is no address", "https://HOST")
+
+
+@pytest.mark.parametrize("source", ["https://[x/a/b", "https://host:99999/a/b.git", "ssh://[x/a/b"])
+def test_a_source_whose_address_is_none_says_what_to_set(source: str) -> None:
+    with pytest.raises(FleetSpecError) as caught:
+        place_of(ForgeSpec(ForgeKind.GITEA), source)
+    assert caught.value.message == "spec.source.url is no address"
+    named = ForgeSpec(ForgeKind.GITEA, "https://host", "a/b")
+    assert place_of(named, source) == Place("https://host/api/v1", "a/b")
+
+
 def test_a_fleet_without_a_forge_has_none() -> None:
     assert spec(None) is None
 

@@ -100,7 +100,7 @@ class ForgeWorld:
 
         telemetry = Telemetry(log, Metrics("1", clock.now), clock.now, beat, "one", NAMESPACE)
         may = controller.leadership.may_write
-        board = CommitsTold(forges.open, may, telemetry.forged, redact, clock.now)
+        board = CommitsTold(forges, may, telemetry.forged, redact, clock.now)
         telemetry.board = board
         watcher: Watcher = telemetry
         attendant: Attendant = telemetry

@@ -62,6 +62,8 @@ class Notes:
 
     current: Commit | None = None
     """The commit that is followed; None: nothing has been heard."""
+    refused: Commit | None = None
+    """What the last poll refused. It may be the one that is followed: then the refusal is what is shown, not how far it is."""
     commits: dict[Commit, Note] = field(default_factory=dict)
     """Oldest first."""
 
@@ -91,7 +93,8 @@ class Notes:
     def doubt(self) -> None:
         """Nothing is known of what is shown: it is another forge."""
         self.commits = {
-            c: replace(n, known=False, shown=None, not_before=EVER) for c, n in self.commits.items()
+            c: replace(n, known=False, shown=None, not_before=EVER, refused=False)
+            for c, n in self.commits.items()
         }
 
     def due(self, now: datetime) -> list[Commit]:

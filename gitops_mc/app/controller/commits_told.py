@@ -11,11 +11,12 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import Enum, auto
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias, assert_never
 
 from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
-from gitops_mc.app.forge_ports import Forge, OpenForge
+from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge, OpenForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import PollerView
 from gitops_mc.core.custom.commit_status import (
@@ -46,6 +47,29 @@ _ABOUT_THE_COMMIT: Final = (NotFoundError, InvalidError, StaleError)
 """The forge answered, and does not want this one; others may go through."""
 
 
+class _OursError(GitopsMcError):
+    """What no forge is to blame for."""
+
+    transient = True
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(
+            f"a fault of gitops-mc in asking its forge ({type(error).__name__}), which its log tells of"
+        )
+
+
+class _Answer(Enum):
+    """How a forge answered that can be asked."""
+
+    TOOK = auto()
+    """All that was due."""
+    NONE = auto()
+    """It was not asked: nothing was due any more, or this process may not speak."""
+
+
+_Outcome: TypeAlias = GitopsMcError | NoForge | _Answer
+
+
 @dataclass(slots=True)
 class _Followed:
     """One Fleet, and how it stands with its forge."""
@@ -58,6 +82,28 @@ class _Followed:
     not_before: datetime = EVER
     told: type[GitopsMcError] | None = None
     """Of what kind the trouble is that was told last; None: there is none."""
+    busy: bool = False
+    """A job uses its forge."""
+
+    def news(self, outcome: _Outcome) -> GitopsMcError | ForgeWell | None:
+        """What is to be told of it; None: nothing that is not known."""
+        before = self.told
+        match outcome:
+            case GitopsMcError():
+                self.told = type(outcome)
+                return None if self.told is before else outcome
+            case NoForge.NONE_NAMED:
+                self.told = None
+                return None if before is None else ForgeWell.NONE_NAMED
+            case _Answer.TOOK:
+                if any(note.refused for note in self.notes.commits.values()):
+                    return None
+                self.told = None
+                return None if before is None else ForgeWell.TAKES_AGAIN
+            case NoForge.NOT_KNOWN | _Answer.NONE:
+                return None
+            case _:
+                assert_never(outcome)
 
 
 @dataclass(slots=True)
@@ -67,8 +113,8 @@ class CommitsTold:
     open_forge: OpenForge
     may: Callable[[], bool]
     """Whether this process may still speak: it leads."""
-    forged: Callable[[str, GitopsMcError | None], object]
-    """Hears of a Fleet (`<namespace>/<name>`) why its forge takes no status; None: it takes them again."""
+    forged: Callable[[str, GitopsMcError | ForgeWell], object]
+    """Hears of a Fleet (`<namespace>/<name>`) why its forge takes no status, and why that is over."""
     redact: Callable[[str], str]
     """Takes out what is sensitive in all Fleets, as it was read last."""
     now: Callable[[], datetime]
@@ -90,7 +136,8 @@ class CommitsTold:
                 notes.follow(commit, of_superseded(commit, _name(fleet)))
             elif unread and commit in notes.commits:  # a look that saw half of it cannot tell how far it is
                 return
-            notes.want(commit, wanted)
+            if commit != notes.refused:
+                notes.want(commit, wanted)
 
     def polled(self, fleet: str, poller: PollerView) -> None:
         """The source answered."""
@@ -99,6 +146,7 @@ class CommitsTold:
             notes = self._fleets.setdefault(fleet, _Followed()).notes
             if notes.current is None and poller.before:
                 notes.current = poller.before
+            notes.refused = refused.commit if refused is not None else None
             if refused is not None:
                 said = partial(self._said, fleet)
                 notes.want(refused.commit, of_refusal(refused.why, _name(fleet), said))
@@ -106,7 +154,10 @@ class CommitsTold:
     def left(self, fleet: str) -> None:
         """It is gone, or another installation acts for it."""
         with self._lock:
-            self._fleets.pop(fleet, None)
+            followed = self._fleets.pop(fleet, None)
+            free = followed is not None and not followed.busy
+        if free:  # otherwise the job does it that uses the forge
+            self.open_forge.leave(fleet)
 
     def _said(self, fleet: str, text: str) -> str:
         namespace, _, name = fleet.rpartition("/")
@@ -115,44 +166,69 @@ class CommitsTold:
     # -------------------------------------------------------------------------------------------------- what is done
 
     def jobs(self) -> Mapping[str, Callable[[], None]]:
-        """What is to be done now; each takes as long as its forge does. No error that is expected comes out of them."""
+        """What is to be done now; each takes as long as its forge does. No error that is expected comes out of them; of a
+        fault of ours the forge is left alone as of any other trouble.
+        """
         now = self.now()
         with self._lock:
             due = [f for f, x in self._fleets.items() if now >= x.not_before and x.notes.due(now)]
         return {fleet: partial(self._work, fleet) for fleet in due}
 
     def _work(self, fleet: str) -> None:
+        if not self.may():
+            return
         with self._lock:
             followed = self._fleets.get(fleet)
-        if followed is None:
-            return
-        trouble: GitopsMcError | None = None
-        try:
-            forge = self.open_forge(fleet)
-            if forge is not None:
-                trouble = self._bring_all(followed, forge)
-        except GitopsMcError as error:
-            trouble = error
-            with self._lock:
-                followed.failures += 1
-                followed.not_before = self.now() + _pause(error, followed.failures)
-        else:
-            with self._lock:
-                followed.failures = 0
-                followed.not_before = EVER if forge is not None else self.now() + _LOOK_AGAIN
-        self._tell(fleet, followed, trouble)
-
-    def _tell(self, fleet: str, followed: _Followed, trouble: GitopsMcError | None) -> None:
-        """Once, and its end once; the same trouble in other words is no news."""
-        with self._lock:
-            kind = None if trouble is None else type(trouble)
-            lasts = trouble is None and any(n.refused for n in followed.notes.commits.values())
-            if kind is followed.told or lasts:
+            if followed is None:
                 return
-            followed.told = kind
-        self.forged(fleet, trouble)
+            followed.busy = True
+        try:
+            self._tell(fleet, followed, self._asked(fleet, followed))
+        except GitopsMcError as error:
+            self._troubled(fleet, followed, error)
+        except Exception as error:
+            self._troubled(fleet, followed, _OursError(error))
+            raise
+        finally:
+            with self._lock:
+                followed.busy = False
+                left = self._fleets.get(fleet) is not followed
+            if left:
+                self.open_forge.leave(fleet)
 
-    def _bring_all(self, followed: _Followed, forge: Forge) -> GitopsMcError | None:
+    def _asked(self, fleet: str, followed: _Followed) -> _Outcome:
+        """What came of what is due. Raises GitopsMcError where the forge takes nothing, or cannot be asked."""
+        forge = self.open_forge(fleet)
+        outcome = forge if isinstance(forge, NoForge) else self._bring_all(followed, forge)
+        with self._lock:
+            if isinstance(forge, NoForge):
+                followed.not_before = self.now() + _LOOK_AGAIN
+            else:
+                followed.failures, followed.not_before = 0, EVER
+            if forge is NoForge.NONE_NAMED:
+                followed.forge = None
+        return outcome
+
+    def _troubled(self, fleet: str, followed: _Followed, error: GitopsMcError) -> None:
+        with self._lock:
+            followed.failures += 1
+            followed.not_before = self.now() + _pause(error, followed.failures)
+        self._tell(fleet, followed, error)
+
+    def _tell(self, fleet: str, followed: _Followed, outcome: _Outcome) -> None:
+        """Once, and its end once; the same trouble in other words is no news, and no answer is none. Who leads no more, or
+        was left meanwhile, says nothing.
+        """
+        if not self.may():
+            return
+        with self._lock:
+            if self._fleets.get(fleet) is not followed:
+                return
+            news = followed.news(outcome)
+        if news is not None:
+            self.forged(fleet, news)
+
+    def _bring_all(self, followed: _Followed, forge: Forge) -> _Outcome:
         """Why the forge does not take one of them, where it takes others. Raises GitopsMcError where it takes none."""
         notes = followed.notes
         with self._lock:
@@ -160,31 +236,36 @@ class CommitsTold:
                 followed.forge = forge
                 notes.doubt()
             due = notes.due(self.now())
+        outcome: _Outcome = _Answer.NONE
         trouble: GitopsMcError | None = None
         for commit in due:
             try:
-                self._bring(notes, forge, commit)
+                if self._bring(notes, forge, commit):
+                    outcome = _Answer.TOOK
             except _ABOUT_THE_COMMIT as error:
                 trouble = error if self._refused(notes, commit) else trouble
-        return trouble
+        return trouble or outcome
 
-    def _bring(self, notes: Notes, forge: Forge, commit: Commit) -> None:
-        """What the forge shows is read before the first time, so that nothing is set twice, or taken back."""
+    def _bring(self, notes: Notes, forge: Forge, commit: Commit) -> bool:
+        """What the forge shows is read before the first time, so that nothing is set twice, or taken back. Whether it answered."""
         with self._lock:
             note = notes.commits.get(commit)
         if note is None or not self.may():
-            return
-        if not note.known:
+            return False
+        read = not note.known
+        if read:
             shown = forge.status(commit, note.wanted.context)
             note = self._seen(notes, commit, shown) or note.seen(shown, self.now())
         if not note.differs(self.now()):
-            return
+            return read
         lasts = note.shown is not None and note.shown.state is note.wanted.state is CommitState.PENDING
         if not self.may():
-            return
-        if forge.rewords or not lasts:
+            return read
+        sets = forge.rewords or not lasts
+        if sets:
             forge.set_status(commit, note.wanted)
         self._seen(notes, commit, note.wanted)
+        return read or sets
 
     def _seen(self, notes: Notes, commit: Commit, shown: CommitStatus | None) -> Note | None:
         with self._lock:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from gitops_mc.core.custom.refs import FleetSpecError, Ref, ref_of
 
@@ -91,7 +91,8 @@ def _app(said: Mapping[str, Any] | None) -> AppRef | None:
 
 def place_of(forge: ForgeSpec, source: str) -> Place:
     """Where the project of a forge is. `source`: the address that is pulled from. Raises FleetSpecError."""
-    host, path = _host_and_path(source)
+    named = bool(forge.url and forge.project)
+    host, path = ("", "") if named else _host_and_path(source)
     project = forge.project or path
     parts = project.split("/")
     deep_enough = len(parts) >= 2 if forge.kind is ForgeKind.GITLAB else len(parts) == 2
@@ -113,12 +114,13 @@ def place_of(forge: ForgeSpec, source: str) -> Place:
 
 def _api(forge: ForgeSpec, host: str) -> str:
     base = forge.url or f"https://{host}"
-    if urlsplit(base).scheme != "https":
+    parts = _split(base, FleetSpecError("spec.forge.url is no address", hint="https://HOST"))
+    if parts.scheme != "https":
         raise FleetSpecError(
             f"spec.forge.url is {base!r}", hint="https://HOST: a token goes nowhere without TLS"
         )
     if forge.kind is ForgeKind.GITHUB:
-        name = urlsplit(base).hostname or ""
+        name = parts.hostname or ""
         if name in {"github.com", "www.github.com", "ssh.github.com"}:
             return _GITHUB_API
         if name.startswith("api."):
@@ -127,10 +129,23 @@ def _api(forge: ForgeSpec, host: str) -> str:
     return base if base.endswith(api) else f"{base}{api}"
 
 
+def _split(address: str, otherwise: FleetSpecError) -> SplitResult:
+    """Its parts, the port among them, can be asked for. Raises `otherwise`; it does not quote what may hold a password."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        raise otherwise from None
+    if parts.scheme == "https" and not parts.hostname:
+        raise otherwise
+    return parts
+
+
 def _host_and_path(source: str) -> tuple[str, str]:
     """Of an address that git takes; empty where it names no host."""
     if "://" in source:
-        parts = urlsplit(source)
+        hint = "https://HOST/PATH or ssh://USER@HOST/PATH; or name spec.forge.url and spec.forge.project"
+        parts = _split(source, FleetSpecError("spec.source.url is no address", hint=hint))
         host, path = (parts.hostname or "", parts.path) if parts.scheme in {"https", "ssh"} else ("", "")
         if parts.scheme == "https" and parts.port not in {None, 443}:
             host = f"{host}:{parts.port}"
