@@ -50,9 +50,9 @@ class Site:
         transport = DirectTransport({GLOBAL_CLUSTER: self.server}, ADMIN_TOKEN)
         api = ClusterApi(transport, clock, jitter=lambda: 0.0)
         self.forge: JsonObject | None = None
-        self.read: JsonObject | None = {}
-        """In place of a Fleet's body, where that has not been read."""
         self.known = True
+        """The Fleet has been read; otherwise `read` stands for it."""
+        self.read: JsonObject | None = None
         self.put("Namespace", "", {"metadata": {"name": NAMESPACE}})
         self.put(
             "ConfigMap",
@@ -223,6 +223,12 @@ def test_everything_that_is_missing_is_named(site: Site) -> None:
     site.secret(token=TOKEN)
     site.forge = {"type": "gitlab", "tokenRef": REF, "caRef": {"name": "gone"}}
     assert site.fails().startswith(f"ConfigMap gone is not in namespace {NAMESPACE}; kubectl")
+
+
+def test_an_address_that_is_none_is_trouble_with_the_fleet_and_no_fault_of_ours(site: Site) -> None:
+    site.secret(token=TOKEN)
+    site.forge = {"type": "gitlab", "url": "https://[x", "tokenRef": REF}
+    assert site.fails() == "spec.forge.url is no address; https://HOST"
 
 
 def test_certificates_stand_where_only_this_process_reads(site: Site, tmp_path: Path) -> None:

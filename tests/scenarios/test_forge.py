@@ -129,6 +129,34 @@ def test_a_commit_that_nobody_has_signed_fails(github: ForgeWorld) -> None:
     ]
 
 
+def test_a_commit_whose_signer_counts_no_more_fails_once_and_is_a_success_again_when_he_does(
+    github: ForgeWorld,
+) -> None:
+    github.fleet_yaml = FLEET_FILE
+    commit = github.push(three())
+    replica = github.process()
+    github.run(replica, "done", commit)
+    before = len(github.server.statuses)
+    github.world.git.unsigned.add(commit)
+    github.world.run(replica, hours=0.5)
+    assert [state for state, _ in github.server.told(commit)][before:] == ["failure"]
+    github.world.git.unsigned.clear()
+    github.world.run(replica, hours=0.5)
+    assert [state for state, _ in github.server.told(commit)][before:] == ["failure", "success"]
+
+
+def test_trouble_ends_with_the_forge_that_is_taken_away(github: ForgeWorld) -> None:
+    github.fleet_yaml = FLEET_FILE
+    github.server.first.extend(answer(422, {"message": "no"}) for _ in range(100))
+    replica = github.process()
+    github.run(replica, "done", github.push(three()))
+    assert "answered 422: no" in github.world.fleet()["status"]["forge"]["problem"]
+    github.world.edit("", {"forge": None})
+    github.world.run(replica, hours=0.5)
+    assert "forge" not in github.world.fleet()["status"]
+    assert '"forge_recovered"' not in github.stream.getvalue()
+
+
 @pytest.mark.parametrize("here", SLOW, indirect=True)
 def test_a_restart_repeats_nothing_and_ends_what_was_pending(here: ForgeWorld) -> None:
     first = here.push(three())
