@@ -93,8 +93,9 @@ def _words(pattern: re.Pattern[str] | re.Pattern[bytes]) -> list[str]:
 
 def _long_words(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
     """One word over and over, with what ends neither a line nor a path, and what ends both."""
-    for pump, end in itertools.product(["a", "0", " ", "a.", "/", *_words(pattern)], ["\x00", "/\n\x00"]):
-        yield pump * (LONG // len(pump)) + end
+    pumps = ["a", "0", " ", "a.", "/", *_words(pattern)]
+    for lead, pump, end in itertools.product(["", "/"], pumps, ["\x00", "/\n\x00"]):
+        yield lead + pump * (LONG // len(pump)) + end
 
 
 def _as(pattern: re.Pattern[str] | re.Pattern[bytes], text: str) -> str | bytes:
