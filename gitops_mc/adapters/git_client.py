@@ -65,7 +65,7 @@ class GitClient:
     def check_version(self) -> None:
         """Raises SourceError for a git that is too old to be kept from a user's configuration."""
         said = self._anywhere("version").output.decode("ascii", "replace")
-        found = re.search(r"(\d+)\.(\d+)", said)
+        found = re.search(r"(\d{1,9})\.(\d{1,9})", said)
         if found is None or (int(found[1]), int(found[2])) < _OLDEST:
             raise SourceError(
                 f"this git is too old: {said.strip()[:60]}",

@@ -9,6 +9,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final
 
 from gitops_mc.adapters.folder import FolderSource
@@ -20,6 +21,13 @@ from gitops_mc.core.errors import SourceError
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _BELOW: Final = _FOLDER | os.O_NOFOLLOW
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS})
+
+
+class _Missing(Enum):
+    """What a folder on the way to a file is, that is not there."""
+
+    IS_MADE = auto()
+    IS_AN_ERROR = auto()
 
 
 @dataclass(slots=True)
@@ -56,10 +64,10 @@ class WorkFolderFiles:
     def change(self, edits: Sequence[Edit]) -> None:
         """As the port promises."""
         for edit in edits:
-            with self._folder_of(edit.path, make=False) as (folder, name):
+            with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
                 self._unchanged(edit, folder, name)
         for edit in edits:
-            with self._folder_of(edit.path, make=False) as (folder, name):
+            with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
                 mode = self._unchanged(edit, folder, name)
                 fresh = self._temporary(edit.path, folder, edit.after, mode)
                 try:
@@ -71,7 +79,7 @@ class WorkFolderFiles:
 
     def _create(self, file: NewFile) -> None:
         mode = 0o600 if file.private else 0o644
-        with self._folder_of(file.path, make=True) as (folder, name):
+        with self._folder_of(file.path, _Missing.IS_MADE) as (folder, name):
             fresh = self._temporary(file.path, folder, file.data, mode)
             try:
                 self._move_to_nothing(fresh, name, folder)
@@ -133,11 +141,11 @@ class WorkFolderFiles:
             return stat.S_IMODE(os.fstat(descriptor).st_mode)
 
     def _remove(self, path: str) -> None:
-        with suppress(OSError, SourceError), self._folder_of(path, make=False) as (folder, name):
+        with suppress(OSError, SourceError), self._folder_of(path, _Missing.IS_AN_ERROR) as (folder, name):
             os.unlink(name, dir_fd=folder)
 
     @contextmanager
-    def _folder_of(self, path: str, *, make: bool) -> Iterator[tuple[int, str]]:
+    def _folder_of(self, path: str, missing: _Missing) -> Iterator[tuple[int, str]]:
         """The folder that a file stands in, open, and its name there. Every folder on the way is one, and no link."""
         *above, name = path.split("/")
         if name in ("", ".", "..") or any(step in ("", ".", "..") for step in above):
@@ -148,7 +156,7 @@ class WorkFolderFiles:
             raise _unwritten(error, self.path) from error
         try:
             for step in above:
-                if make:
+                if missing is _Missing.IS_MADE:
                     with suppress(FileExistsError):
                         os.mkdir(step, dir_fd=current)
                 below = os.open(step, _BELOW, dir_fd=current)

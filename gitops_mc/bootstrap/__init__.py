@@ -21,6 +21,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER
 if TYPE_CHECKING:
     from gitops_mc.adapters.kube import GatewayTransport, KubeconfigTransport
     from gitops_mc.adapters.memory import FileMemory
+    from gitops_mc.app.api import ClusterApi
     from gitops_mc.app.authoring_ports import WorkFolder
     from gitops_mc.app.ports import Clock, MemoryStore
     from gitops_mc.app.use_cases.planning import Session
@@ -114,22 +115,33 @@ def session(
     Once `stop` is set nothing waits any more and no write is sent. With a sandbox time is the sandbox's.
     """
     from gitops_mc.adapters.system import ThreadWorkers  # noqa: PLC0415
-    from gitops_mc.app.api import ClusterApi  # noqa: PLC0415
     from gitops_mc.app.executor import Executor  # noqa: PLC0415
-    from gitops_mc.app.stopping import ReadOnlyOnce  # noqa: PLC0415
     from gitops_mc.app.use_cases.planning import Session  # noqa: PLC0415
+
+    with reading(access, clusters, stop) as (api, clock):
+        workers = ThreadWorkers(CALLS_AT_ONCE)
+        executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
+        try:
+            yield Session(api, clock, workers, executor)
+        finally:
+            workers.close()
+
+
+@contextmanager
+def reading(
+    access: Access, clusters: tuple[str, ...], stop: threading.Event | None = None
+) -> Iterator[tuple[ClusterApi, Clock]]:
+    """As `session`, for those who need no more than the API of the clusters, and the time there."""
+    from gitops_mc.app.api import ClusterApi  # noqa: PLC0415
+    from gitops_mc.app.stopping import ReadOnlyOnce  # noqa: PLC0415
 
     stop = stop or threading.Event()
     clock = clock_of(access, stop)
     transport = transport_of(access, clusters)
-    workers = ThreadWorkers(CALLS_AT_ONCE)
     jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
-    api = ClusterApi(ReadOnlyOnce(transport, stop.is_set), clock, jitter=jitter)
-    executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
     try:
-        yield Session(api, clock, workers, executor)
+        yield ClusterApi(ReadOnlyOnce(transport, stop.is_set), clock, jitter=jitter), clock
     finally:
-        workers.close()
         transport.close()
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from gitops_mc.app.use_cases.importing import Wanted, import_cluster
-from gitops_mc.app.use_cases.repository import Repository
 from gitops_mc.app.use_cases.trial import Trial
-from gitops_mc.bootstrap import Access, look_at_memory, session, work_folder
+from gitops_mc.bootstrap import Access, reading, work_folder
 from gitops_mc.cli import connecting, options
 from gitops_mc.cli.completion import clusters
 from gitops_mc.cli.explaining import Explained
@@ -85,9 +82,8 @@ def command(
         read.append((state.sensitive, (*bodies, *(m.body for c in state.clusters for m in c.manifests))))
         terminal.learn(*read[-1])
 
-    store = look_at_memory(Path("unused"))
-    with session(access, (cluster,), store, Repository(folder)) as connected:
-        found = import_cluster(connected, trial, Wanted(cluster, secrets, contents), learn)
+    with reading(access, (cluster,)) as (api, clock):
+        found = import_cluster(api, clock, trial, Wanted(cluster, secrets, contents), learn)
     for sensitive, bodies in read:
         terminal.learn(marked_too(sensitive, found.secrets), bodies)
     if writing is Writing.FILES or output == "text":

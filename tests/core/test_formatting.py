@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -122,6 +123,81 @@ z: {a: 1}
 )
 def test_what_cannot_be_proven_to_stay_the_same_is_left_alone(text: str, reason: str) -> None:
     assert formatted(text.encode("latin-1")) == Uneven(reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "end"),
+    [
+        ("\x85\n- - a", "U+0085"),
+        ("a: 1\u2028\u2028# x\nb:   2\n", "U+2028"),
+        ("a: 'one\u2029two'\n", "U+2029"),
+        ("a: 1\r\r# x\nb:   2\n", "U+000D"),
+    ],
+)
+def test_a_text_with_line_ends_that_editors_do_not_show_is_left_alone(text: str, end: str) -> None:
+    assert formatted(text.encode()) == Uneven(f"it has line ends that editors do not show ({end})")
+
+
+def test_such_characters_as_escapes_are_no_line_ends() -> None:
+    assert even('a:   "\\N\\L\\P\\u2028\\r"\r\n') == 'a: "\\N\\L\\P\\L\\r"\n'
+
+
+ODD = (
+    *"\r\n\t\x00\x0b\x0c\x1b\x1c\x1e\x7f\x85\xa0\xad\u2028\u2029\u200b\ufeff\ufffe\U0001f600",
+    "\r\n",
+    "\n\n",
+)
+PIECES = (
+    *(
+        "- ",
+        "? ",
+        ": ",
+        "a",
+        "b: ",
+        "c: 1",
+        "# x",
+        "|",
+        "|2-\n",
+        ">+",
+        "'",
+        '"',
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        " ",
+        "\n",
+    ),
+    *(
+        "---",
+        "...",
+        "--- ",
+        "&a ",
+        "*a",
+        "!t ",
+        "!!str ",
+        "!!set",
+        "!!timestamp ",
+        "<<: ",
+        "%YAML 1.1\n",
+        "\\",
+        "~",
+    ),
+)
+
+
+@pytest.mark.parametrize("begin", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 11))])
+def test_whatever_characters_stand_in_a_file_there_is_an_answer(begin: int) -> None:
+    for seed in range(begin * 1_000, (begin + 1) * 1_000):
+        draw = Random(seed)
+        written = drawn_text(seed)
+        at = draw.randrange(len(written) + 1)
+        scraps = "".join(draw.choice(draw.choice((ODD, PIECES))) for _ in range(draw.randint(1, 12)))
+        for text in (scraps, "a: 1\n" + scraps, written[:at] + draw.choice(ODD) + written[at:]):
+            data = text.encode()
+            found = formatted(data)
+            assert isinstance(found, Uneven) or values(found.data) == values(data), seed
 
 
 def test_a_comment_is_found_with_its_neighbours_wherever_it_stands() -> None:

@@ -1,5 +1,5 @@
 """Every regular expression of the product, on texts made to make it go back and forth: what takes time that grows faster than the
-square of the text's length does not end here.
+square of the text's length does not end here; nor, on one long word and used as the product uses it, what grows as the square.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ import importlib
 import itertools
 import pkgutil
 import re
-import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
@@ -22,11 +20,16 @@ from gitops_mc.core.fleetfile.sections import MOST_WINDOWS
 from gitops_mc.core.globs import LONGEST, MOST, path_matches
 from gitops_mc.core.model import FleetScope, Severity
 from gitops_mc.core.redact.places import sensitive_parts
+from tests.core.alarm import TooLong, at_most
 from tests.core.desired_repositories import FLEET, config, desired
 
 GENEROUS = 60
 """Seconds for what takes a fraction of one, so that a slow machine fails no test."""
 SIZES = (40, 800)
+LONG = 100_000
+"""Characters of one word without a break: a token, a certificate or a picture in a node's file."""
+ENOUGH = 20
+"""Seconds for each of these, which take a tenth of one."""
 _SAMPLES = "aZ0 -_./:=@*~'\"\\\n\t[(,%"
 
 
@@ -75,49 +78,98 @@ EXPRESSIONS = _expressions()
 def _attacks(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
     """Pieces that the expression knows, over and over, after what leads into it and before what it cannot end with."""
     source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
-    words = list(dict.fromkeys(re.findall(r"[A-Za-z0-9/:@=-]{3,}", source)))[:6]
+    words = _words(pattern)[:6]
     known = list(dict.fromkeys(["a", "0", *(c for c in _SAMPLES if c in source)]))[:9]
     pumps = [*known, *("".join(pair) for pair in itertools.permutations(known, 2)), *words]
     for size, pump, lead in itertools.product(SIZES, pumps, ["", *words]):
         yield lead + pump * (size // len(pump)) + "\x00"
 
 
+def _words(pattern: re.Pattern[str] | re.Pattern[bytes]) -> list[str]:
+    """What the expression spells out."""
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    return list(dict.fromkeys(re.findall(r"[A-Za-z0-9/:@=-]{3,}", source)))
+
+
+def _long_words(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str]:
+    """One word over and over, with what ends neither a line nor a path, and what ends both."""
+    pumps = ["a", "0", " ", "a.", "/", *_words(pattern)]
+    for lead, pump, end in itertools.product(["", "/"], pumps, ["\x00", "/\n\x00"]):
+        yield lead + pump * (LONG // len(pump)) + end
+
+
 def _as(pattern: re.Pattern[str] | re.Pattern[bytes], text: str) -> str | bytes:
     return text if isinstance(pattern.pattern, str) else text.encode("latin-1")
-
-
-class _TooLong(Exception):  # noqa: N818 - what an alarm says
-    pass
-
-
-@contextmanager
-def _at_most(seconds: float) -> Iterator[None]:
-    """The engine of regular expressions looks at signals now and then."""
-
-    def end(*_: object) -> None:
-        raise _TooLong
-
-    before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _attack(pattern: re.Pattern[str] | re.Pattern[bytes], seconds: float) -> str:
     """The text that it does not come to an end with; empty where there is none."""
     text: str | bytes = ""
     try:
-        with _at_most(seconds):
+        with at_most(seconds):
             for attack in _attacks(pattern):
                 text = _as(pattern, attack)
                 pattern.fullmatch(text)  # type: ignore[arg-type]
                 pattern.search(text)  # type: ignore[arg-type]
-    except _TooLong:
+    except TooLong:
         return repr(text)[:120]
     return ""
+
+
+def _from_the_beginning_alone() -> set[str | bytes]:
+    """The expressions with a name that are held against a whole text, or its beginning, wherever they are used: what is tried
+    once takes the square of nothing.
+    """
+    named: set[str | bytes] = set()
+    uses: dict[str | bytes, set[str]] = {}
+    for module in _modules():
+        made = importlib.import_module(module)
+        tree = ast.walk(ast.parse(Path(str(made.__file__)).read_text()))
+        names = [
+            node for node in tree if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        ]
+        for name, value in vars(made).items():
+            if isinstance(value, re.Pattern):
+                named.add(value.pattern)
+                uses.setdefault(value.pattern, set()).update(
+                    n.attr for n in names if isinstance(n.value, ast.Name) and n.value.id == name
+                )
+    return {one for one in named if uses[one] and uses[one] <= {"fullmatch", "match", "pattern"}}
+
+
+ANCHORED = _from_the_beginning_alone()
+
+
+def _long_attack(pattern: re.Pattern[str] | re.Pattern[bytes], seconds: float) -> str:
+    """As `_attack`, with one long word, and used as the product uses it."""
+    text: str | bytes = ""
+    try:
+        with at_most(seconds):
+            for attack in _long_words(pattern):
+                text = _as(pattern, attack)
+                pattern.fullmatch(text)  # type: ignore[arg-type]
+                if pattern.pattern in ANCHORED:
+                    pattern.match(text)  # type: ignore[arg-type]
+                else:
+                    pattern.search(text)  # type: ignore[arg-type]
+    except TooLong:
+        return repr(text)[:120]
+    return ""
+
+
+@pytest.mark.parametrize(("module", "pattern"), EXPRESSIONS, ids=lambda value: str(value)[:60])
+def test_no_expression_of_ours_takes_the_square_of_one_long_word(
+    module: str, pattern: re.Pattern[str] | re.Pattern[bytes]
+) -> None:
+    assert not _long_attack(pattern, ENOUGH), module
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [r"[\w.-]*(secret|token)[\w.-]*\s*=", r"\b[a-z][a-z0-9+.-]*://", r"a.*secret$", r"/[^/]*word[^/]*$"],
+)
+def test_one_that_does_is_found_too(bad: str) -> None:
+    assert _long_attack(re.compile(bad), 1)
 
 
 @pytest.mark.parametrize(("module", "pattern"), EXPRESSIONS, ids=lambda value: str(value)[:60])
@@ -180,7 +232,7 @@ def test_no_glob_of_a_commit_stops_the_process(spec: str) -> None:
             }
         },
     }
-    with _at_most(GENEROUS):
+    with at_most(GENEROUS):
         state = desired(texts)
         assert not [p for p in state.problems if p.rule == "fleet-value"]
         assert not list(sensitive_parts(state.sensitive, body))
@@ -239,7 +291,7 @@ def test_until_sensitive_globs_are_within_the_limits_all_of_their_kind_is_hidden
 
 def test_thousands_of_windows_are_a_problem_and_are_not_looked_at() -> None:
     window = "    - freeze: {cron: '* * * * *', duration: 1m, timeZone: UTC}\n"
-    with _at_most(GENEROUS):
+    with at_most(GENEROUS):
         state = desired(
             {"fleet.yaml": FLEET + "  windows:\n" + window * 4_000, "clusters/edge-1/a.yaml": config()}
         )

@@ -14,6 +14,7 @@ from gitops_mc.core.live import LiveCluster, objects
 from gitops_mc.core.model import JsonObject, Kind, Known, ResourceKey
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.sandbox.operator.components import initial_objects
+from tests.core.alarm import at_most
 from tests.core.diff_world import CLUSTER, NOW, World, module, policy, pool
 from tests.core.import_world import OPERATOR, Site, as_read
 from tests.core.machine_configs import file, machine_config
@@ -198,6 +199,13 @@ KEY = ResourceKey(CLUSTER, CONFIG, "50-worker-a")
         ("/etc/app/a.conf", "data:,db_password%20%3D%20hunter22"),
         ("/etc/app/a.conf", "data:,url%3Dhttps%3A%2F%2Fme%3Ahunter22%40host%2F"),
         ("/etc/app/a.json", 'data:,{"auths":{}}'),
+        (
+            "/etc/app/a.conf",
+            "data:,app.db-client_secret_key%20%20%20%20%20%20%20%20%20%20%20:%20%22hunter22%22",
+        ),
+        ("/etc/app/a.conf", "data:,wide%20x.git+https://me:hunter22@host/"),
+        ("/etc/kubernetes/a/b.conf", "data:,x"),
+        ("/srv/my-Token.d", "data:,x"),
     ],
 )
 def test_files_that_look_like_secrets_are_named_and_never_shown(path: str, source: str) -> None:
@@ -210,6 +218,7 @@ def test_files_that_look_like_secrets_are_named_and_never_shown(path: str, sourc
 @pytest.mark.parametrize(
     ("path", "source"),
     [
+        ("/srv/secrets.d/plain", "data:,x"),
         ("/etc/chrony.conf", "data:,server%20ntp-1.example.com%20iburst"),
         ("/etc/passwd", "data:,root:x:0:0"),
         ("/etc/ssh/ssh_host_rsa_key.pub", "data:,ssh-rsa%20AAAA"),
@@ -218,6 +227,18 @@ def test_files_that_look_like_secrets_are_named_and_never_shown(path: str, sourc
 )
 def test_plain_configuration_is_no_secret(path: str, source: str) -> None:
     assert secrets_in(KEY, machine_config(KEY.name, files=[file(path, source)]), Sensitive()) == ()
+
+
+@pytest.mark.parametrize(
+    "word", ["a", "secret", "password=", "a.", "a://", "/etc/kubernetes/", "token ", "-"]
+)
+def test_a_long_word_in_a_file_its_path_or_a_unit_stops_no_import(word: str) -> None:
+    long = word * (100_000 // len(word))
+    body = machine_config(KEY.name, files=[file("/etc/a", f"data:,{long}"), file(f"/{long}/x", "data:,x")])
+    body["spec"]["config"]["systemd"] = {"units": [{"name": "a.service", "contents": long}]}
+    body["spec"]["kernelArguments"] = [long]
+    with at_most(20):
+        secrets_in(KEY, body, Sensitive())
 
 
 def test_what_fleet_yaml_marks_is_a_secret_whatever_it_looks_like() -> None:

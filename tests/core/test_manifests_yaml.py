@@ -264,3 +264,12 @@ def paths(value: Any, path: tuple[str | int, ...]) -> list[tuple[str | int, ...]
         case _:
             return []
     return [found for child, item in children for found in (child, *paths(item, child))]
+
+
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
+def test_a_line_end_that_editors_do_not_show_is_one(end: str) -> None:
+    text = f"a: 1{end}{end}{end}b: ! 0644{end}c: one{end}  two"
+    read = read_documents(text.encode())
+    assert read.flaws == ()
+    assert read.documents[0].value["b"] == "0644"
+    assert read.documents[0].value["c"].split() == ["one", "two"]

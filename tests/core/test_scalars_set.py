@@ -114,3 +114,9 @@ def test_a_value_that_does_not_stand_there_alone_is_refused(text: str) -> None:
 def test_a_file_in_another_encoding_is_refused() -> None:
     with pytest.raises(RefusedError, match="not UTF-8"):
         with_scalar("version: v1\n".encode("utf-16"), 0, ("version",), "v2")
+
+
+@pytest.mark.parametrize("end", ["\r", "\x85", "\u2028", "\u2029"])
+def test_a_file_with_line_ends_that_editors_do_not_show_is_left_alone(end: str) -> None:
+    with pytest.raises(RefusedError, match="line ends that editors do not show"):
+        with_scalar(f"a: 1{end}{end}b: x{end}# y".encode(), 0, ("b",), VALUE)

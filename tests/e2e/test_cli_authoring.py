@@ -242,6 +242,8 @@ def test_a_repository_from_nothing_is_valid_at_every_step(desk: Place) -> None:
         (["machineconfig", "50-worker-a"], 2, "--cluster CLUSTER, or --shared SET"),
         (["machineconfig", "chrony", "--shared", "base"], 2, "NN-<role>-<topic>"),
         (["machineconfig", "../../x", "--role", "worker", "--shared", "base"], 2, "is no name of an object"),
+        (["machineconfig", "50-worker-a.-b", "--shared", "base"], 2, "is no name of an object"),
+        (["pool", "a" * 254, "--shared", "base"], 2, "is no name of an object"),
         (["machineconfig", "00-worker-x", "--shared", "base"], 4, "mc-protected-name"),
         (["module", "a", "--version", "v1\n", "--shared", "base"], 2, "is no version"),
         (["module", "a", "--version", "v1", "--shared", "../base"], 2, "is no name"),

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.doctor import registered_clusters
 from gitops_mc.app.observe import ClusterReader, Interest, joined, no_platform, read_platform
-from gitops_mc.app.use_cases.planning import Session
+from gitops_mc.app.ports import Clock
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.core.authoring.choosing import choose
 from gitops_mc.core.authoring.drafts import Draft
@@ -45,14 +46,14 @@ class Wanted:
     contents: Style = Style.READABLE
 
 
-def import_cluster(session: Session, trial: Trial, wanted: Wanted, learn: Learn) -> Import:
+def import_cluster(api: ClusterApi, clock: Clock, trial: Trial, wanted: Wanted, learn: Learn) -> Import:
     """What of a cluster would be written. Raises InputProblemsError where the repository has errors that touch the cluster,
     UnreachableError where any kind of object could not be read: half a cluster is never imported.
     """
     cluster, state = wanted.cluster, trial.state()
     if blocking := blocked_by(state, cluster):
         raise InputProblemsError(blocking)
-    live = read_whole(session, cluster)
+    live = read_whole(api, clock, cluster)
     learn(state, _bodies(live))
     known = state.cluster(cluster)
     held = frozenset(m.key for m in known.manifests) if known is not None else frozenset[ResourceKey]()
@@ -81,27 +82,27 @@ def blocked_by(state: DesiredState, cluster: str | None) -> tuple[Problem, ...]:
     return tuple(found)
 
 
-def read_whole(session: Session, cluster: str) -> LiveCluster:
+def read_whole(api: ClusterApi, clock: Clock, cluster: str) -> LiveCluster:
     """The cluster with its modules and what is published. Raises UnreachableError where a part could not be read, UsageError
     where the platform knows no such cluster.
     """
-    platform = read_platform(session.api, session.clock, no_platform(session.clock.now()))
+    platform = read_platform(api, clock, no_platform(clock.now()))
     if platform.dark is not None:
         raise UnreachableError(
             f"global could not be read: {platform.dark.reason}",
             hint="modules stand on the global cluster; nothing is imported without them",
         )
-    _refuse_unknown(session, cluster, platform.inventory)
-    live = ClusterReader(session.api, cluster, session.clock).read(None, Interest())
+    _refuse_unknown(api, cluster, platform.inventory)
+    live = ClusterReader(api, cluster, clock).read(None, Interest())
     if live.dark is not None:
         raise UnreachableError(f"{cluster} could not be read: {live.dark.reason}", hint="nothing was written")
     return joined(live, platform)
 
 
-def _refuse_unknown(session: Session, cluster: str, inventory: Fact) -> None:
+def _refuse_unknown(api: ClusterApi, cluster: str, inventory: Fact) -> None:
     if not isinstance(inventory, Known) or cluster in inventory.value or cluster == GLOBAL_CLUSTER:
         return
-    known = registered_clusters(session.api)
+    known = registered_clusters(api)
     close = get_close_matches(cluster, known, n=1)
     told = f"did you mean {close[0]}?" if close else f"there are {', '.join(known) or 'none'}"
     raise UsageError(f"the platform knows no cluster {cluster}", hint=told)

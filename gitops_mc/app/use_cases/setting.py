@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from gitops_mc.app.authoring_ports import Edit
 from gitops_mc.app.use_cases.repository import usable
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.core.authoring.scalars import with_scalar
-from gitops_mc.core.authoring.versions import VersionPlace, version_places
+from gitops_mc.core.authoring.versions import VersionPlace, as_version, version_places
 from gitops_mc.core.desired.repository import LINK
-from gitops_mc.core.errors import RefusedError, UsageError
-
-_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+from gitops_mc.core.errors import RefusedError
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +30,7 @@ def set_module_version(trial: Trial, module: str, version: str, globs: Sequence[
 
     Raises UsageError and RefusedError as the places do; InputProblemsError where the fleet as a whole is blocked.
     """
-    if not _VERSION.fullmatch(version):
-        raise UsageError(f"{version!r} is no version", hint="write it like v4.3.0")
+    as_version(version)
     found = version_places(usable(trial.state()), module, globs)
     due = tuple(place for place in found if place.version != version)
     standing = tuple(place for place in found if place.version == version)

@@ -12,16 +12,15 @@ from gitops_mc.app.use_cases.repository import chosen
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.core.authoring.drafts import NewFile
 from gitops_mc.core.authoring.templates import machine_config_text, module_text, pool_text
+from gitops_mc.core.authoring.versions import as_version
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.desired.layout import CLUSTERS, SHARED
 from gitops_mc.core.errors import InputProblemsError, RefusedError, UsageError
 from gitops_mc.core.fleetfile.fields import is_dns_label
-from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Kind, Problem, ResourceKey, Severity
+from gitops_mc.core.model import MACHINE_CONFIG_MODULE, Kind, Problem, ResourceKey, Severity, is_object_name
 from gitops_mc.core.raw import section, text
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _CONVENTION: Final = re.compile(r"\d\d-(?P<role>[a-z0-9]+)-.+")
-_VERSION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def new_pool(trial: Trial, name: str, target: Target) -> Started:
 def new_module(trial: Trial, name: str, version: str, target: Target) -> Started:
     """Raises as `new_machine_config`."""
     cluster = target.name if isinstance(target, ForCluster) else None
-    said = module_text(_named(name), _versioned(version), cluster)
+    said = module_text(_named(name), as_version(version), cluster)
     return _started(trial, target, f"module-{name}", said)
 
 
@@ -89,7 +88,7 @@ def new_cluster(trial: Trial, name: str, version: str | None) -> Started:
     ):
         return _proven(trial, state, kept)
     found = version if version is not None else _usual_version(state)
-    said = module_text(MACHINE_CONFIG_MODULE, _versioned(found), name)
+    said = module_text(MACHINE_CONFIG_MODULE, as_version(found), name)
     return _proven(
         trial, state, NewFile(f"{CLUSTERS}/{name}/module-{MACHINE_CONFIG_MODULE}.yaml", said.encode())
     )
@@ -152,12 +151,6 @@ def _proven(trial: Trial, before: DesiredState, file: NewFile) -> Started:
 
 
 def _named(name: str) -> str:
-    if not _NAME.fullmatch(name) or ".." in name:
+    if not is_object_name(name):
         raise UsageError(f"{name!r} is no name of an object", hint="lower-case letters, digits, `-` and `.`")
     return name
-
-
-def _versioned(version: str) -> str:
-    if not _VERSION.fullmatch(version):
-        raise UsageError(f"{version!r} is no version", hint="write it like v4.3.0")
-    return version

@@ -22,6 +22,7 @@ from yaml import YAMLError
 
 from gitops_mc.core.authoring.comments import comments_of, flattened, realigned
 from gitops_mc.core.manifests.documents import read_documents
+from gitops_mc.core.manifests.line_ends import hidden_line_end
 from gitops_mc.core.model import Severity, canonical_json
 
 _SEPARATOR: Final = re.compile(r"^---[^\n]*(?:\n|\Z)", re.MULTILINE)
@@ -56,6 +57,8 @@ def formatted(data: bytes) -> Formatted:
         return Uneven("it is not UTF-8")
     if any(flaw.severity is Severity.ERROR for flaw in read_documents(data).flaws):
         return Uneven("it has errors; see validate")
+    if hidden := hidden_line_end(text):
+        return Uneven(f"it has line ends that editors do not show ({hidden})")
     try:
         found = _settled(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except (RuamelError, YAMLError, RecursionError, ValueError, AttributeError, NotImplementedError) as error:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Final
 
-from gitops_mc.core.model import FLEET_LABEL, JsonObject, ResourceKey, being_deleted, labels_of, metadata
+from gitops_mc.core.model import (
+    FLEET_LABEL,
+    JsonObject,
+    ResourceKey,
+    being_deleted,
+    is_object_name,
+    labels_of,
+    metadata,
+)
 from gitops_mc.core.policy import DEFAULT_FLEET
-
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
-_MAX_NAME: Final = 253
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ def may_be_taken(key: ResourceKey, live: JsonObject, fleet: str) -> LeftOut | No
     """What keeps an object of any kind from being governed from this repository."""
     if being_deleted(live):
         return LeftOut(key, "it is being deleted")
-    if len(key.name) > _MAX_NAME or not _NAME.fullmatch(key.name):
+    if not is_object_name(key.name):
         return LeftOut(key, "its name is none that a manifest may have")
     label = labels_of(live).get(FLEET_LABEL)
     if label is not None and label not in (fleet, DEFAULT_FLEET):

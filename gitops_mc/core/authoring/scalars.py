@@ -14,6 +14,7 @@ from yaml.nodes import MappingNode, ScalarNode, SequenceNode
 
 from gitops_mc.core.errors import RefusedError
 from gitops_mc.core.manifests.documents import Documents, read_documents
+from gitops_mc.core.manifests.line_ends import hidden_line_end
 from gitops_mc.core.manifests.scalars import resolve_plain
 from gitops_mc.core.model import BodyPath, JsonObject, Severity, canonical_json, dotted
 
@@ -28,6 +29,10 @@ def with_scalar(data: bytes, line: int, path: BodyPath, value: str) -> bytes:
     """
     what = dotted(path)
     text = _text(data)
+    if hidden := hidden_line_end(text):
+        raise RefusedError(
+            f"the file of {what} has line ends that editors do not show ({hidden})", hint=_HAND
+        )
     before = read_documents(data)
     position = next((n for n, document in enumerate(before.documents) if document.chunk.line == line), None)
     if position is None:

@@ -14,21 +14,26 @@ from gitops_mc.core.raw import items, section, text
 from gitops_mc.core.redact.places import is_sensitive_file, is_sensitive_unit
 
 _NAMES: Final = re.compile(
-    r"(/etc/kubernetes/(pki/|.*\.conf$)|/etc/g?shadow-?$|/etc/docker/key\.json$|/\.docker/config\.json$"
+    r"(/etc/kubernetes/pki/|^(?=.*?/etc/kubernetes/).*\.conf$|/etc/g?shadow-?$|/etc/docker/key\.json$|/\.docker/config\.json$"
     r"|/var/lib/kubelet/(config\.json$|pki/)|(^|/)\.(netrc|pgpass|dockercfg|git-credentials|vault-token)$|/kubeconfig$"
     r"|(^|/)id_(rsa|dsa|ecdsa|ed25519)$|ssh_host_[a-z0-9]+_key$|(^|/)auth\.json$"
-    r"|\.(key|keytab|p12|pfx|jks|kubeconfig|ppk)$|/[^/]*(password|passwd|secret|token|credential)s?[^/]*$)",
+    r"|\.(key|keytab|p12|pfx|jks|kubeconfig|ppk)$)",
     re.IGNORECASE,
 )
+_NAMED_SO: Final = re.compile(r"password|passwd|secret|token|credential", re.IGNORECASE)
+"""In the last part of a path."""
 _NOT_SECRET: Final = re.compile(r"(/etc/passwd-?$|\.pub$)")
 _WORDS: Final = r"(pass(word|wd|phrase)?|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?|client[_-]?secret)"
 _KEY_BLOCK: Final = re.compile(
     rb"-----BEGIN (OPENSSH |RSA |EC |DSA |ENCRYPTED |PGP )?PRIVATE KEY( BLOCK)?-----"
 )
-_ASSIGNED: Final = re.compile(rf"(?im)[\w.-]*{_WORDS}[\w.-]*[\"']?\s*[=:]\s*[\"']?[^\s\"'{{}}$]{{4,}}")
+_ASSIGNED: Final = re.compile(
+    rf"(?i){_WORDS}[\w.-]{{0,40}}[\"']?\s{{0,40}}[=:]\s{{0,40}}[\"']?[^\s\"'{{}}$]{{4}}"
+)
+"""Bounded, as those below: a cluster holds files with words of any length."""
 _AUTHS: Final = re.compile(r'"(auths?|identitytoken)"\s*:\s*["{]')
-_IN_ADDRESS: Final = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://[^/\s:@]+:[^/\s:@]+@")
-_FIELD: Final = re.compile(rf"(?i).*{_WORDS}$")
+_IN_ADDRESS: Final = re.compile(r"(?i)[a-z0-9+.-]://[^/\s:@]+:[^/\s:@]+@")
+_FIELD: Final = re.compile(rf"(?i){_WORDS}\Z")
 MARKED: Final = "marked sensitive in fleet.yaml"
 
 
@@ -85,7 +90,7 @@ def _files(key: ResourceKey, body: JsonObject, sensitive: Sensitive) -> Iterator
 def _why_file(path: str, contents: JsonObject) -> str:
     if _NOT_SECRET.search(path):
         return ""
-    if _NAMES.search(path):
+    if _NAMES.search(path) or ("/" in path and _NAMED_SO.search(path.rpartition("/")[2])):
         return "files of this name hold secrets"
     source, compression = contents.get("source"), contents.get("compression")
     try:
@@ -136,7 +141,7 @@ def _module(key: ResourceKey, value: Any, pointer: str) -> Iterator[Secret]:
         if (
             isinstance(found, str)
             and found
-            and (_FIELD.fullmatch(str(field)) or _why_text(found.encode("utf-8", "replace")))
+            and (_FIELD.search(str(field)) or _why_text(found.encode("utf-8", "replace")))
         ):
             yield Secret(key, f"config {here}", "its value looks like a secret", f"module:{key.name}:{here}")
         else:

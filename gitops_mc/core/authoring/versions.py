@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import RefusedError, UsageError
@@ -14,6 +16,7 @@ from gitops_mc.core.raw import section
 from gitops_mc.core.versions import compare_versions
 
 _VERSION: BodyPath = ("spec", "version")
+_WRITTEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,15 @@ class VersionPlace:
 
     def lowers_to(self, version: str) -> bool:
         return compare_versions(self.version, version) == 1
+
+
+def as_version(text: str) -> str:
+    """The text, where a manifest can have it as a version: rule module-version-form says what published ones look like, as a
+    warning. Raises UsageError.
+    """
+    if not _WRITTEN.fullmatch(text):
+        raise UsageError(f"{text!r} is no version", hint="write it like v4.3.0")
+    return text
 
 
 def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tuple[VersionPlace, ...]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from gitops_mc.core.versions import Version, parse_version
 
-_TERM = re.compile(r"(>=|<=|==|!=|=|>|<|\^|~)?\s*(v?\d[0-9A-Za-z.+-]*)")
+_TERM = re.compile(r"(>=|<=|==|!=|=|>|<|\^|~)?\s{0,40}(v?\d[0-9A-Za-z.+-]*)")
 _BOUND = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+].*)?")
 """In other grammars `3` stands for every 3.x.y, so that one is not understood."""
 

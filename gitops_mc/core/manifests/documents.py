@@ -23,6 +23,7 @@ from yaml.events import (
 )
 
 from gitops_mc.core.manifests.flaws import Flaw
+from gitops_mc.core.manifests.line_ends import lines_of
 from gitops_mc.core.manifests.pieces import as_utf8, pieces
 from gitops_mc.core.manifests.positions import Chunk, Position, events, positions_of
 from gitops_mc.core.manifests.scalars import TAG_PREFIX, ScalarError, resolve_plain, resolve_tagged, type_name
@@ -174,7 +175,7 @@ class _Reader:
         if end.index - start.index == len(event.value):
             return False
         if self.lines is None:
-            self.lines = self.chunk.text.split(b"\n")
+            self.lines = lines_of(self.chunk.text)
         line = self.lines[start.line].decode(errors="replace")
         return _FORCED.match(line, start.column) is not None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any, Final
@@ -18,6 +17,7 @@ from gitops_mc.core.model import (
     JsonObject,
     Kind,
     Severity,
+    is_object_name,
 )
 
 _TOP_LEVEL: Final = ("apiVersion", "kind", "metadata", "spec", "status")
@@ -38,8 +38,6 @@ _OURS: Final = (
     ("annotations", BRACKET_ANNOTATION),
     ("annotations", ABORT_ANNOTATION),
 )
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_MAX_NAME: Final = 253
 
 Note = Callable[[Finding], None]
 
@@ -130,7 +128,7 @@ def _name_findings(metadata: JsonObject, kind: Kind) -> Iterator[Finding]:
     elif not isinstance(name, str):
         message = f"metadata.name is {type_name(name)}, not a string"
         yield Finding(path, "manifest-name", message, "put the name in quotes")
-    elif len(name) > _MAX_NAME or not _NAME.fullmatch(name):
+    elif not is_object_name(name):
         message = f"{name!r} is not a valid name"
         hint = "lower-case letters, digits, `-` and `.`, beginning and ending with a letter or digit, at most 253"
         yield Finding(path, "manifest-name", message, hint)

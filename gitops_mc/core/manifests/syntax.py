@@ -8,6 +8,7 @@ from yaml import MarkedYAMLError, YAMLError
 from yaml.reader import ReaderError
 
 from gitops_mc.core.manifests.flaws import Flaw
+from gitops_mc.core.manifests.line_ends import lines_of
 from gitops_mc.core.manifests.positions import Chunk
 from gitops_mc.core.model import BodyPath
 
@@ -33,7 +34,7 @@ def syntax_flaw(error: YAMLError, chunk: Chunk, path: BodyPath) -> Flaw:
     mark = error.problem_mark
     line, column = chunk.line + mark.line + 1, mark.column + 1
     problem = error.problem or "syntax error"
-    lines = chunk.text.split(b"\n")
+    lines = lines_of(chunk.text)
     text = lines[mark.line] if mark.line < len(lines) else b""
     if text[: mark.column + 1].strip(b" ").startswith(b"\t"):
         return Flaw(

@@ -39,6 +39,7 @@ from gitops_mc.core.model.names import (
     ROLE_LABEL,
     Kind,
     ResourceKey,
+    is_object_name,
 )
 from gitops_mc.core.model.objects import (
     JsonObject,
@@ -126,6 +127,7 @@ __all__ = [
     "count",
     "digest_of",
     "dotted",
+    "is_object_name",
     "is_protected_config",
     "labels_of",
     "matches_selector",

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import StrEnum
+
+_OBJECT_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_OBJECT_NAME = 253
 
 GLOBAL_CLUSTER = "global"
 MACHINE_GROUP_VERSION = "machineconfiguration.alauda.io/v1alpha1"
@@ -76,3 +80,8 @@ class ResourceKey:
 
     def __str__(self) -> str:
         return f"{self.cluster}/{self.kind.value}/{self.name}"
+
+
+def is_object_name(text: str) -> bool:
+    """As the API server takes it: a DNS subdomain (RFC 1123), at most 253 characters."""
+    return len(text) <= _LONGEST_OBJECT_NAME and _OBJECT_NAME.fullmatch(text) is not None

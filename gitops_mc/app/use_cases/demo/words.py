@@ -20,7 +20,7 @@ _MOST = 110
 _CLAUSES = 3
 _QUIET = (Standing.READY, Standing.NOT_KNOWN)
 _TONES = {Standing.PASSED: Tone.GOOD, Standing.FAILED: Tone.BAD, Standing.BLOCKED: Tone.BAD}
-_RENDERED = re.compile(r"\b(rendered-[a-z0-9-]+?-[0-9a-f]{6})[0-9a-f]{10,}\b")
+_RENDERED = re.compile(r"\b(rendered-[a-z0-9-]{1,253}?-[0-9a-f]{6})[0-9a-f]{10,}\b")
 
 
 @dataclass(slots=True)
