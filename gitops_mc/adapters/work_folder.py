@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import Final
 
 from gitops_mc.adapters.folder import FolderSource
+from gitops_mc.adapters.uninterrupted import uninterrupted
 from gitops_mc.app.authoring_ports import Edit
 from gitops_mc.app.ports import Tree, TreeEntry
 from gitops_mc.core.authoring.drafts import NewFile
@@ -47,7 +48,11 @@ class WorkFolderFiles:
         return self._source.tree(revision)
 
     def add(self, files: Sequence[NewFile]) -> None:
-        """As the port promises."""
+        """As the port promises, whoever interrupts it."""
+        with uninterrupted():
+            self._add(files)
+
+    def _add(self, files: Sequence[NewFile]) -> None:
         written: list[str] = []
         try:
             os.makedirs(self.path, exist_ok=True)  # noqa: PTH103 - descriptors below, paths here
@@ -55,14 +60,18 @@ class WorkFolderFiles:
                 self._create(file)
                 written.append(file.path)
         except BaseException as error:
-            for path in written:
+            for path in reversed(written):  # what names another file goes before it
                 self._remove(path)
             if isinstance(error, OSError):
                 raise _unwritten(error, self.path) from error
             raise
 
     def change(self, edits: Sequence[Edit]) -> None:
-        """As the port promises."""
+        """As the port promises, whoever interrupts it."""
+        with uninterrupted():
+            self._change(edits)
+
+    def _change(self, edits: Sequence[Edit]) -> None:
         for edit in edits:
             with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
                 self._unchanged(edit, folder, name)

@@ -11,6 +11,15 @@ from gitops_mc.adapters.own_folder import temporary_folder
 from gitops_mc.core.errors import UsageError
 
 
+def existing(repo: str) -> str:
+    """The same. Raises UsageError where there is no folder: a slip in a path is not to look like a repository without a fault."""
+    if not Path(repo).is_dir():
+        raise UsageError(
+            f"there is no folder {repo or '(empty)'}", hint="name the checkout of the repository"
+        )
+    return repo
+
+
 @contextmanager
 def working_folder(asked: Path | None, purpose: str, option: str) -> Iterator[Path]:
     """`asked`, which is made where it is not there, for its owner alone; where None is, a temporary one that is named after the

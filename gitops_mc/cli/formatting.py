@@ -11,6 +11,7 @@ from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import work_folder
 from gitops_mc.cli import options
 from gitops_mc.cli.explaining import Explained
+from gitops_mc.cli.folders import existing
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE
 from gitops_mc.core.render.formatting import layouts_text, left_alone_text
@@ -40,7 +41,7 @@ def command(terminal: Terminal, *, repo: str, checking: Checking) -> int:
     What a file says stays, too: it is read again as kubectl reads it, and a file of which a value or a comment would change is
     left as it is, and told. So is one with errors; validate says which.
     """
-    folder = work_folder(repo)
+    folder = work_folder(existing(repo))
     found = lay_out(Trial.of(folder))
     if checking is Checking.WRITE:
         folder.change(found.edits)

@@ -9,6 +9,7 @@ from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.bootstrap import work_folder
 from gitops_mc.cli import options
 from gitops_mc.cli.explaining import ExplainedGroup
+from gitops_mc.cli.folders import existing
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.writing import OUTPUT_ONLY, Writing, write_edits
 from gitops_mc.core.errors import EXIT_DONE
@@ -41,7 +42,7 @@ def module_version(
 
     A shared set is changed only when all clusters that use it are asked for (exit 6 otherwise).
     """
-    folder = work_folder(repo)
+    folder = work_folder(existing(repo))
     found = set_module_version(Trial.of(folder), module, version, globs)
     write_edits(folder, found.edits, writing)
     tense = "changed" if writing is Writing.FILES else "to change"

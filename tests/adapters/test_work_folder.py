@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,3 +106,33 @@ def test_where_a_file_stands_in_the_way_of_a_folder_it_is_told(tmp_path: Path) -
     (tmp_path / "clusters").write_text("a file")
     with pytest.raises(SourceError, match="clusters"):
         WorkFolderFiles(str(tmp_path)).add([NewFile("clusters/edge-1/a.yaml", b"ours")])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_interrupts_it_finds_all_of_the_files_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    real, calls = os.link, 0
+
+    def link(*arguments: Any, **options: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            signal.raise_signal(number)
+        real(*arguments, **options)
+
+    class Heard(BaseException):
+        pass
+
+    def heard(*_: object) -> None:
+        raise Heard
+
+    monkeypatch.setattr(os, "link", link)
+    before = signal.signal(number, heard)
+    try:
+        with pytest.raises(Heard):
+            WorkFolderFiles(str(tmp_path)).add([NewFile(f"clusters/a/{n}.yaml", b"x") for n in range(4)])
+        assert signal.getsignal(number) is heard
+    finally:
+        signal.signal(number, before)
+    assert sorted(p.name for p in (tmp_path / "clusters" / "a").iterdir()) == [f"{n}.yaml" for n in range(4)]

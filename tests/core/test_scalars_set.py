@@ -120,3 +120,10 @@ def test_a_file_in_another_encoding_is_refused() -> None:
 def test_a_file_with_line_ends_that_editors_do_not_show_is_left_alone(end: str) -> None:
     with pytest.raises(RefusedError, match="line ends that editors do not show"):
         with_scalar(f"a: 1{end}{end}b: x{end}# y".encode(), 0, ("b",), VALUE)
+
+
+@pytest.mark.parametrize("value", ['!!str "v4.3.0"', "&v v4.3.0", "!x v4.3.0"])
+def test_a_tag_or_an_anchor_in_the_way_is_not_dropped(value: str) -> None:
+    data = f"spec:\n  version: {value} # keep\n".encode()
+    with pytest.raises(RefusedError, match="in the way"):
+        with_scalar(data, 0, ("spec", "version"), "v4.4.0")

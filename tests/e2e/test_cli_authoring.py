@@ -359,3 +359,8 @@ def test_fmt_leaves_alone_what_has_errors_and_says_so(versions: Place) -> None:
     ended = versions.here("fmt")
     assert "note: clusters/edge-1/bad.yaml is left as it is: it has errors; see validate" in ended.err
     assert files_below(versions.folder)["clusters/edge-1/bad.yaml"] == b"a:   1\na: 2\n"
+
+
+def test_a_slip_in_the_path_is_no_repository_without_a_fault(tmp_path: Path) -> None:
+    ended = Place(tmp_path).here("fmt", "--check", "nonexistent")
+    assert (ended.code, "there is no folder nonexistent" in ended.err) == (2, True)

@@ -23,6 +23,9 @@ _PLAIN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 _HAND: Final = "change it by hand; the file was left as it is"
 
 
+_IN_THE_WAY: Final = "{what} cannot be changed alone: an anchor, an alias or a tag is in the way"
+
+
 def with_scalar(data: bytes, line: int, path: BodyPath, value: str) -> bytes:
     """The file with the string `value` at `path` of the document that begins after `line` lines. Raises RefusedError where
     that cannot be done without touching anything else.
@@ -44,13 +47,13 @@ def with_scalar(data: bytes, line: int, path: BodyPath, value: str) -> bytes:
     lines = text.split("\n")
     shift = 1 if line + start.line == 0 and text.startswith(_BOM) else 0
     row = lines[line + start.line]
+    if row[start.column + shift : start.column + shift + 1] in ("!", "&", "*"):
+        raise RefusedError(_IN_THE_WAY.format(what=what), hint=_HAND)
     written = _written(value, node.style)
     lines[line + start.line] = row[: start.column + shift] + written + row[end.column + shift :]
     after = "\n".join(lines).encode()
     if not only_changed(before, read_documents(after), position, path, value):
-        raise RefusedError(
-            f"{what} cannot be changed alone: an anchor, an alias or a tag is in the way", hint=_HAND
-        )
+        raise RefusedError(_IN_THE_WAY.format(what=what), hint=_HAND)
     return after
 
 
