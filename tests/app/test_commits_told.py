@@ -21,6 +21,7 @@ from gitops_mc.core.errors import (
     ThrottledError,
     UnauthorizedError,
     UnreachableError,
+    UsageError,
 )
 from gitops_mc.core.model import Commit
 from gitops_mc.core.policy import DEFAULT_POLICY
@@ -363,6 +364,18 @@ def test_a_fault_of_ours_is_told_and_shown_and_tried_ever_more_seldom(world: Wor
     world.fault = None
     assert world.work(timedelta(seconds=1)) == ["read a", "pending a"]
     assert world.heard[1:] == ["takes_again"]
+
+
+def test_whoever_mends_one_thing_of_a_fleet_reads_what_is_wrong_next(world: World) -> None:
+    world.look(A, ROLLING)
+    for told in ("Secret forge holds no token under token", "Secret forge is not in namespace gitops-mc"):
+        world.fault = UsageError(told)
+        world.work(AGAIN_LAST)
+        world.work(AGAIN_LAST)
+    assert world.heard == [
+        "Secret forge holds no token under token",
+        "Secret forge is not in namespace gitops-mc",
+    ]
 
 
 def test_what_needs_a_human_is_tried_again_after_ten_minutes(world: World) -> None:

@@ -26,6 +26,7 @@ from gitops_mc.core.custom.commit_status import (
     of_refusal,
     of_superseded,
 )
+from gitops_mc.core.custom.fleet_spec import FleetSpecError
 from gitops_mc.core.errors import (
     GitopsMcError,
     InvalidError,
@@ -33,6 +34,7 @@ from gitops_mc.core.errors import (
     ServerError,
     StaleError,
     ThrottledError,
+    UsageError,
 )
 from gitops_mc.core.model import Commit
 from gitops_mc.core.render.fleet_commands import FleetCommands
@@ -70,6 +72,10 @@ class _Answer(Enum):
 _Outcome: TypeAlias = GitopsMcError | NoForge | _Answer
 
 
+_OF_THE_FLEET = (UsageError, FleetSpecError)
+"""What somebody corrects in a Fleet or a Secret: the next thing that is wrong there is news. A forge may say the same in ever new words."""
+
+
 @dataclass(slots=True)
 class _Followed:
     """One Fleet, and how it stands with its forge."""
@@ -80,8 +86,8 @@ class _Followed:
     failures: int = 0
     """In a row, of the forge as a whole."""
     not_before: datetime = EVER
-    told: type[GitopsMcError] | None = None
-    """Of what kind the trouble is that was told last; None: there is none."""
+    told: tuple[type[GitopsMcError], str] | None = None
+    """Of what kind the trouble is that was told last, and what it says where that is about the Fleet itself; None: there is none."""
     busy: bool = False
     """A job uses its forge."""
 
@@ -90,8 +96,8 @@ class _Followed:
         before = self.told
         match outcome:
             case GitopsMcError():
-                self.told = type(outcome)
-                return None if self.told is before else outcome
+                self.told = (type(outcome), outcome.message if isinstance(outcome, _OF_THE_FLEET) else "")
+                return None if self.told == before else outcome
             case NoForge.NONE_NAMED:
                 self.told = None
                 return None if before is None else ForgeWell.NONE_NAMED
