@@ -18,7 +18,7 @@ from gitops_mc.core.policy import Sensitive
 from tests.core.import_world import CLUSTER, Site, as_read, grown
 
 A_RUN = 50
-RUNS = [*range(0, 100, A_RUN), *(pytest.param(n, marks=pytest.mark.slow) for n in range(100, 2000, A_RUN))]
+RUNS = [*range(0, 100, A_RUN), *(pytest.param(n, marks=pytest.mark.slow) for n in range(100, 1000, A_RUN))]
 
 
 @pytest.mark.parametrize("begin", RUNS)
