@@ -53,6 +53,11 @@ def test_every_value_is_in_the_schema_and_every_name_of_the_schema_is_a_value() 
     assert set(_names(VALUES, SCHEMA)) == set(_described(SCHEMA)) - {"global"}
 
 
+def test_no_value_may_be_taken_away_as_a_whole() -> None:
+    """`--set env=null` does; the templates count on every one."""
+    assert sorted(SCHEMA["required"]) == sorted(VALUES)
+
+
 def test_the_schema_lets_no_unknown_name_in_where_the_chart_knows_the_names() -> None:
     loose = [path for path, said in _objects(SCHEMA, "") if said.get("additionalProperties") is not False]
     assert loose == ["/properties/volumes/items"]  # a name, and a source of any kind
