@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
 from gitops_mc.app.log_events import NotificationNotSent
@@ -86,7 +87,7 @@ class _Box:
         kept = (*self.waiting, notice)[-WAITING_AT_MOST:]
         dropped = len(self.waiting) + 1 - len(kept)
         soonest = now + GATHERED
-        if self.sent is not None:
+        if self.sent is not None and self.sent <= now:  # else a clock was set back: nobody waits for it
             soonest = max(soonest, self.sent + AT_MOST_EVERY)
         return replace(
             self,
@@ -302,5 +303,13 @@ def _shown(name: str, box: _Box) -> JsonObject:
 
 
 def _recalled(said: JsonObject) -> _Box:
+    """What the process before this one kept of a destination. A time that somebody wrote there, and that is none, is passed by."""
     pairs = (str(t).rpartition(" ") for t in said.get("told") or ())
-    return _Box(problem=str(said.get("problem") or ""), told=tuple((about, key) for about, _, key in pairs))
+    sent: datetime | None = None
+    with suppress(ValueError):
+        sent = datetime.fromisoformat(str(said.get("sent") or "")).astimezone(UTC)
+    return _Box(
+        sent=sent,
+        problem=str(said.get("problem") or ""),
+        told=tuple((about, key) for about, _, key in pairs),
+    )

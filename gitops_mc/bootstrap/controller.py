@@ -39,7 +39,6 @@ from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.bootstrap.observing import Observing
 from gitops_mc.bootstrap.ways import Way
 from gitops_mc.core.errors import UsageError
-from gitops_mc.core.model import JsonObject
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXIT_LOST: Final = 1
@@ -160,7 +159,7 @@ def _connected(
     )
     attic = wires.attic(made)
     observing.attach(made, lambda text: _redacted(made, text), wires.events(), data)
-    observing.tell_forges(Forges(data, folder / "forges", partial(_body_of, made)), wires.may_write)
+    observing.tell_forges(Forges(data, folder / "forges", made.fleet), wires.may_write)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)
@@ -248,12 +247,6 @@ class _Wires:
         if not self._stop.is_set():
             self._observing.telemetry.lost("a write was about to be sent without the lease")
             _end_at_once()
-
-
-def _body_of(made: Controller, fleet: str) -> JsonObject | None:
-    """A Fleet by its title, as its loop has read it last; None, or empty: it has no loop, or that has not read it yet."""
-    loop = made.loops.get(fleet.rpartition("/")[2])
-    return loop.objects.fleet if loop is not None else None
 
 
 def _redacted(made: Controller, text: str) -> str:

@@ -45,8 +45,8 @@ class Forges:
     data: Data
     folder: Path
     """For certificates; nobody else writes there."""
-    body_of: Callable[[str], JsonObject | None]
-    """The Fleet of a title, as it was read last; None, or empty: it has not been read."""
+    body_of: Callable[[str], JsonObject]
+    """The Fleet of a title, as it was read last; empty: it has not been read."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: dict[str, _Made] = field(default_factory=dict)
 

@@ -97,12 +97,8 @@ class Observing:
             body = loop.objects.rollouts.get(cluster) if cluster else loop.objects.fleet
             return reference(body) if body else None
 
-        def body_of(fleet: str) -> JsonObject:
-            loop = controller.loops.get(fleet.partition("/")[2])
-            return {} if loop is None else loop.objects.fleet
-
         self._notifier = self.telemetry.notifier = Notifier(
-            body_of=body_of,
+            body_of=controller.fleet,
             secret=data.value,
             post=ApprisePost(),
             now=self.clock.now,
@@ -110,7 +106,6 @@ class Observing:
             log=self.log,
             counts=self.metrics,
         )
-
         self._events = self.telemetry.herald = KubernetesEvents(
             events,
             references,

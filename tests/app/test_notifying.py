@@ -386,3 +386,16 @@ def test_what_is_dropped_is_counted_where_it_is_dropped() -> None:
     desk.destinations = ()
     desk.after(60)
     assert all(number > 0 for _, number in desk.counted)
+
+
+def test_when_the_last_message_was_taken_is_still_shown_after_a_restart() -> None:
+    desk = Desk()
+    desk.offer(HALTED)
+    desk.after(60)
+    sent = desk.status[0]["sent"]
+    desk.restart()
+    assert desk.notifier.shown(FLEET)[0]["sent"] == sent
+    desk.status[0]["sent"] = "yesterday"
+    desk.restart()
+    desk.offer(LIFTED)
+    assert len(desk.after(60)) == 1

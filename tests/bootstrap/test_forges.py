@@ -51,8 +51,7 @@ class Site:
         api = ClusterApi(transport, clock, jitter=lambda: 0.0)
         self.forge: JsonObject | None = None
         self.known = True
-        """The Fleet has been read; otherwise `read` stands for it."""
-        self.read: JsonObject | None = None
+        """The Fleet has been read."""
         self.put("Namespace", "", {"metadata": {"name": NAMESPACE}})
         self.put(
             "ConfigMap",
@@ -61,10 +60,10 @@ class Site:
         )
         self.forges = Forges(Data(api, NAMESPACE), folder, self._body)
 
-    def _body(self, fleet: str) -> JsonObject | None:
+    def _body(self, fleet: str) -> JsonObject:
         assert fleet == FLEET
         if not self.known:
-            return self.read
+            return {}
         spec = {"source": {"url": SOURCE}, "forge": self.forge}
         return {"metadata": {"name": "prod", "namespace": NAMESPACE}, "spec": spec}
 
@@ -110,12 +109,11 @@ def test_a_fleet_without_a_forge_has_none(site: Site) -> None:
     assert site.forges(FLEET) is NoForge.NONE_NAMED
 
 
-@pytest.mark.parametrize("read", [None, {}], ids=["no loop", "not read"])
-def test_a_fleet_that_has_not_been_read_may_have_one(site: Site, read: JsonObject | None) -> None:
+def test_a_fleet_that_has_not_been_read_may_have_one(site: Site) -> None:
     site.secret(token=TOKEN)
     site.forge = {"type": "gitea", "tokenRef": REF}
     made = site.forges(FLEET)
-    site.known, site.read = False, read
+    site.known = False
     assert site.forges(FLEET) is NoForge.NOT_KNOWN
     site.known = True
     assert site.forges(FLEET) is made

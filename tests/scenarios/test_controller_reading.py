@@ -12,6 +12,7 @@ from gitops_mc.app.controller.sources import AGAIN, AGAIN_AT_MOST, Poller
 from gitops_mc.core.errors import SourceError
 from gitops_mc.core.model import Commit
 from gitops_mc.sandbox.virtual import VirtualClock, VirtualWorkers
+from tests.scenarios.controller_world import NAMESPACE
 from tests.scenarios.pushed import Server
 from tests.scenarios.rollout_world import FLEET
 from tests.scenarios.test_controller import done, pushed, three
@@ -126,3 +127,11 @@ def test_a_flood_of_what_is_no_verb_leaves_what_people_did_in_the_history() -> N
     said = [act["what"] for act in world.fleet()["status"]["history"]]
     assert "hold edge-3" in said
     assert len([what for what in said if "nonsense" in what]) == 3
+
+
+def test_of_a_fleet_that_has_no_loop_or_is_elsewhere_nothing_is_known() -> None:
+    world = pushed()
+    controller = world.run(until=done).controller
+    assert controller.fleet(f"{NAMESPACE}/prod")["metadata"]["name"] == "prod"
+    assert controller.fleet(f"{NAMESPACE}/nobody") == {}
+    assert controller.fleet("elsewhere/prod") == {}

@@ -358,3 +358,16 @@ def test_an_object_whose_memory_means_nothing_says_so_and_is_not_written_over(pa
     assert (stalled["status"], stalled["reason"]) == ("True", "Memory")
     assert "version 99" in stalled["message"]
     assert found["status"]["memory"] == kept
+
+
+def test_an_object_that_means_nothing_and_cannot_be_written_either_stops_no_other() -> None:
+    world = pushed()
+    world.live(hours=12, until=done)
+    world.end()
+    path = f"{ROLLOUTS}/edge-2"
+    world.kubectl("PATCH", f"{path}/status", {"status": {"memory": {"version": 99}}}, MERGE_PATCH)
+    world.rollout.wrap = lambda inner: Refusing(inner, path)
+    world.push(three(GOOD))
+    replica = world.run(hours=0.5)
+    assert wrote(world, "edge-1", "three")
+    assert any("edge-2 cannot say that" in told for told in replica.heard.troubles)

@@ -335,7 +335,13 @@ class FleetLoop:
             body = self.objects.rollouts[name]
             lift = self._shut_out[name].lift
             summary = Summary(State.STUCK, Reason.MEMORY, f"{why}; {lift}")
-            self.objects.show_rollout(name, rollout_trouble(summary, body, self.clock.now(), self._told))
+            status = rollout_trouble(summary, body, self.clock.now(), self._told)
+            try:
+                self.objects.show_rollout(name, status)
+            except LeadershipLostError:
+                raise
+            except GitopsMcError as error:  # an object that cannot be written either stops no other
+                self.watcher.troubled(self.title, f"{name} cannot say that: {self._told(error.message)}")
 
     def _troubled(self, summary: Summary) -> JsonObject:
         """Tell of a trouble, and what the Fleet is to show then."""

@@ -198,6 +198,12 @@ class Controller:
             loop.close(within=LAST_CALLS)
         self._due.pop(name, None)
 
+    def fleet(self, title: str) -> JsonObject:
+        """A Fleet by `<namespace>/<name>`, as its loop has read it last; empty: it has no loop, or that has not read it yet. Any thread."""
+        namespace, _, name = title.rpartition("/")
+        loop = self.loops.get(name) if namespace == self.namespace else None
+        return {} if loop is None else loop.objects.fleet
+
     def next_turn(self) -> datetime:
         """When the next turn is due."""
         now = self.clock.now()
