@@ -14,7 +14,7 @@ from urllib.parse import quote, urlsplit
 from gitops_mc.adapters.forge_errors import TIMEOUT, not_the_api, number_of, translated
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus
 from gitops_mc.core.custom.forge_spec import Place
-from gitops_mc.core.errors import UsageError
+from gitops_mc.core.errors import GitopsMcError, UsageError
 from gitops_mc.core.model import Commit
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _STATES: Final = {state.value: state for state in CommitState}
 _PAGE: Final = {"per_page": "100", "limit": "50"}
+_PAGES_AT_MOST: Final = 20
 """In GitHub's word, and in Gitea's; what one does not know it ignores. Of each context a commit has one there."""
 
 
@@ -59,14 +60,30 @@ class GithubForge:
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
         """As the port promises."""
-        told = self._ask("GET", f"{self._path}/commits/{quote(commit)}/status", parameters=dict(_PAGE))
-        found = told.get("statuses", ()) if isinstance(told, dict) else told
+        seen = 0
+        for page in range(1, _PAGES_AT_MOST + 1):
+            found, total = self._page(commit, page)
+            if ours := [s for s in found if _same(s.get("context"), context)]:
+                return _status(max(ours, key=number_of), context)
+            seen += len(found)
+            if not found or (total is not None and seen >= total):
+                return None
+        raise GitopsMcError(
+            f"{self._host} shows more statuses of {commit[:12]} than are looked through ({seen})",
+            hint="let fewer programs set statuses on this repository",
+        )
+
+    def _page(self, commit: Commit, page: int) -> tuple[list[dict[str, Any]], int | None]:
+        """The newest status of each context, and how many there are on all pages, where the forge says so."""
+        asked = {**_PAGE, "page": str(page)}
+        told = self._ask("GET", f"{self._path}/commits/{quote(commit)}/status", parameters=asked)
+        found = told.get("statuses", []) if isinstance(told, dict) else told
+        total = told.get("total_count") if isinstance(told, dict) else None
         if found is None:  # Gitea says so that there is none; its older versions send nothing at all
-            return None
+            return [], total
         if not isinstance(found, list) or not all(isinstance(s, dict) for s in found):
             raise not_the_api(self._host, 200)
-        ours = [s for s in found if _same(s.get("context"), context)]
-        return _status(max(ours, key=number_of), context) if ours else None
+        return found, total if isinstance(total, int) else None
 
     def set_status(self, commit: Commit, status: CommitStatus) -> None:
         """As the port promises."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from gitops_mc.app.notifying import NotSentError
 from gitops_mc.core.render.notices import Message, Mood
@@ -19,6 +19,8 @@ _NAMES_A_HOST: Final = frozenset({"form", "forms", "json", "jsons", "mailto", "m
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://.")
 _MOODS: Final = {Mood.GOOD: "success", Mood.PLAIN: "info", Mood.WARNING: "warning", Mood.FAILURE: "failure"}
 _SECRETIVE: Final = re.compile(r"[^/:@?&=,;#%\s]{5,}")
+_FILES: Final = ("template", "file", "path", "cert", "attach", "pgp", "config", "include")
+"""Words in the names of parameters that stand for files, in one service or another."""
 _HERE: Final = "\0"
 _SAID: Final = ("WARNING", "ERROR", "CRITICAL")
 _LONGEST_REASON: Final = 300
@@ -41,6 +43,11 @@ class ApprisePost:
         if kind in LOCAL:
             raise NotSentError(f"{kind}:// reaches nobody but the machine that the controller runs on")
         logging.getLogger("apprise").propagate = False  # what it says of an address has the token in it
+        if named := _names_a_file(address):
+            raise NotSentError(
+                f"the {kind}:// address names a file with {named}=, and none of the controller's is read",
+                hint=_HINT,
+            )
         asset = apprise.AppriseAsset(
             app_id="gitops-mc",
             app_desc="gitops-mc",
@@ -81,3 +88,13 @@ def _host(address: str) -> str:
         return urlsplit(address).hostname or ""
     except ValueError:
         return ""
+
+
+def _names_a_file(address: str) -> str:
+    """The parameter of an address that would have a file of this machine read, and its content sent or quoted; empty: none has."""
+    query = address.partition("?")[2]
+    names = {
+        name.strip().lower().lstrip("+-:")
+        for name, _ in parse_qsl(query.replace(";", "&"), keep_blank_values=True)
+    }
+    return next((name for name in sorted(names) if any(word in name for word in _FILES)), "")

@@ -13,8 +13,8 @@ _HELD_BACK: Final = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """SIGINT and SIGTERM that come meanwhile take effect after it, as they would have. For what takes moments. In the main thread alone;
-    another one hears no signals.
+    """SIGINT and SIGTERM that come meanwhile take effect after it, as they would have, be it done or failed. For what takes
+    moments. In the main thread alone; another one hears no signals.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -26,5 +26,5 @@ def uninterrupted() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    for heard in dict.fromkeys(came):
-        signal.raise_signal(heard)
+        for heard in dict.fromkeys(came):
+            signal.raise_signal(heard)

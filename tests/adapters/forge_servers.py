@@ -161,7 +161,14 @@ class GithubServer(ForgeServer):
         if commit not in self.commits:
             return self._no_commit(commit)
         latest = {s["context"]: s for s in self.of(commit)}
-        return answer(200, self._all(commit, [self._shown(s) for s in latest.values()]))
+        every = [self._shown(s) for s in latest.values()]
+        asked = {name: int(said[0]) for name, said in parse_qs(urlsplit(seen.target).query).items()}
+        size = min(asked.get("limit", 30), asked.get("per_page", 30), 50)
+        first = size * (asked.get("page", 1) - 1)
+        told = self._all(commit, every)
+        if told.get("statuses"):
+            told["statuses"] = every[first : first + size] or None
+        return answer(200, told)
 
     def _all(self, commit: str, found: list[dict[str, Any]]) -> dict[str, Any]:
         return {"state": "pending", "sha": commit, "total_count": len(found), "statuses": found}

@@ -253,6 +253,29 @@ def test_a_wrong_token_is_told_apart_by_a_server_that_knows_tokens() -> None:
                 forge.status(COMMIT, CONTEXT)
 
 
+@pytest.mark.parametrize("kind", [GithubServer, GiteaServer])
+def test_a_status_that_stands_behind_a_hundred_others_is_found(kind: type[GithubServer]) -> None:
+    with running(kind()) as server:
+        forge = github(server.api)
+        forge.set_status(COMMIT, SUCCESS)
+        for number in range(130):
+            server.statuses.insert(
+                0,
+                {
+                    "id": 1000 + number,
+                    "sha": COMMIT,
+                    "state": "pending",
+                    "context": f"ci/{number}",
+                    "description": "x",
+                },
+            )
+        shown = forge.status(COMMIT, CONTEXT)
+        assert shown is not None
+        assert (shown.state, shown.description) == (SUCCESS.state, SUCCESS.description)
+        assert forge.status(COMMIT, "gitops-mc/another") is None
+        forge.close()
+
+
 def test_github_takes_only_so_many_statuses_of_a_commit_and_says_so() -> None:
     with running(GithubServer(limit=2)) as server:
         forge = github(server.api)

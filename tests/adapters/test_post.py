@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -201,3 +202,22 @@ def test_a_mail_has_the_title_as_its_subject() -> None:
     (mail,) = got
     assert "ops@example.com" in mail
     assert "Subject:" in mail
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "workflows://h.example.com:443/wf/sig?template=FILE",
+        "workflows://h.example.com:443/wf/sig/?image=no&Template=FILE",
+        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ?template=FILE",
+        "fcm://project@device?keyfile=FILE",
+        "json://127.0.0.1:9/?+pgpkey=FILE",
+    ],
+)
+def test_no_file_of_the_pod_is_read_for_an_address(tmp_path: Path, address: str) -> None:
+    file = tmp_path / "held.json"
+    file.write_text('{"type": "service_account"}')
+    with pytest.raises(NotSentError) as told:
+        ApprisePost().send(address.replace("FILE", str(file)), MESSAGE)
+    assert "names a file" in told.value.message
+    assert "service_account" not in told.value.message

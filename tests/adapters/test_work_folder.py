@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gitops_mc.adapters.uninterrupted import uninterrupted
 from gitops_mc.adapters.work_folder import WorkFolderFiles
 from gitops_mc.app.authoring_ports import Edit
 from gitops_mc.core.authoring.drafts import NewFile
@@ -136,3 +138,16 @@ def test_whoever_interrupts_it_finds_all_of_the_files_and_nothing_else(
     finally:
         signal.signal(number, before)
     assert sorted(p.name for p in (tmp_path / "clusters" / "a").iterdir()) == [f"{n}.yaml" for n in range(4)]
+
+
+def test_a_signal_that_comes_while_the_work_fails_is_heard_all_the_same() -> None:
+    heard: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))
+    try:
+        with suppress(ValueError), uninterrupted():
+            signal.raise_signal(signal.SIGTERM)
+            assert heard == []
+            raise ValueError
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)

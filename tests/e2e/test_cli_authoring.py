@@ -364,3 +364,31 @@ def test_fmt_leaves_alone_what_has_errors_and_says_so(versions: Place) -> None:
 def test_a_slip_in_the_path_is_no_repository_without_a_fault(tmp_path: Path) -> None:
     ended = Place(tmp_path).here("fmt", "--check", "nonexistent")
     assert (ended.code, "there is no folder nonexistent" in ended.err) == (2, True)
+
+
+def test_a_version_is_not_said_to_be_set_where_a_cluster_that_is_asked_for_cannot_be_read(
+    versions: Place,
+) -> None:
+    own = versions.folder / "clusters/dc-1/logs.yaml"
+    own.write_bytes(own.read_bytes() + b"---\n: [\n")
+    before = files_below(versions.folder)
+    ended = versions.here("set", "module-version", "logcenter", "v4.2.0")
+    assert (ended.code, "clusters/dc-1/logs.yaml" in ended.err) == (4, True)
+    shared = versions.here("set", "module-version", "logcenter", "v4.2.0", "--clusters", "edge-*")
+    assert shared.code == 4, "nobody knows whether dc-1 uses the set"
+    assert files_below(versions.folder) == before
+
+
+def test_a_pattern_that_matches_no_cluster_is_wrong_usage(versions: Place) -> None:
+    ended = versions.here(
+        "set", "module-version", "logcenter", "v4.2.0", "--clusters", "edge-*", "--clusters", "edge-99"
+    )
+    assert (ended.code, "no cluster of the repository matches edge-99" in ended.err) == (2, True)
+
+
+def test_a_version_that_a_shared_set_decides_is_not_taken_in_silence(versions: Place) -> None:
+    text = (versions.folder / "shared/logs/logs.yaml").read_text(encoding="utf-8")
+    brought = text.replace("logcenter", "machine-config")
+    (versions.folder / "shared/logs/mc.yaml").write_text(brought, encoding="utf-8")
+    ended = versions.here("new", "cluster", "edge-3", "--version", "v7.7.7")
+    assert (ended.code, "leave --version out" in ended.err) == (2, True), ended

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gitops_mc.app.authoring_ports import Edit
@@ -10,8 +10,11 @@ from gitops_mc.app.use_cases.repository import usable
 from gitops_mc.app.use_cases.trial import Trial
 from gitops_mc.core.authoring.scalars import with_scalar
 from gitops_mc.core.authoring.versions import VersionPlace, as_version, version_places
+from gitops_mc.core.desired.layout import CLUSTERS
 from gitops_mc.core.desired.repository import LINK
-from gitops_mc.core.errors import RefusedError
+from gitops_mc.core.errors import InputProblemsError, RefusedError
+from gitops_mc.core.globs import name_matches
+from gitops_mc.core.model import DesiredCluster, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,25 @@ class VersionsSet:
 def set_module_version(trial: Trial, module: str, version: str, globs: Sequence[str]) -> VersionsSet:
     """The edits that give these clusters (all, where no glob is given) this version of the module. Nothing is written.
 
-    Raises UsageError and RefusedError as the places do; InputProblemsError where the fleet as a whole is blocked.
+    Raises UsageError and RefusedError as the places do; InputProblemsError where a cluster that is asked for has errors, and where
+    any has and a shared set is to change: nobody knows then what it has, or whose the set is.
     """
     as_version(version)
-    found = version_places(usable(trial.state()), module, globs)
+    state = usable(trial.state())
+    _readable(c for c in state.clusters if not globs or name_matches(c.name, globs))
+    found = version_places(state, module, globs)
+    if any(not place.place.file.startswith(f"{CLUSTERS}/") for place in found):
+        _readable(state.clusters)
     due = tuple(place for place in found if place.version != version)
     standing = tuple(place for place in found if place.version == version)
     return VersionsSet(due, standing, _edits(trial, due, version))
+
+
+def _readable(clusters: Iterable[DesiredCluster]) -> None:
+    """Raises InputProblemsError."""
+    errors = [p for c in clusters for p in c.problems if p.severity is Severity.ERROR]
+    if errors:
+        raise InputProblemsError(tuple(dict.fromkeys(errors)))
 
 
 def _edits(trial: Trial, places: Sequence[VersionPlace], version: str) -> tuple[Edit, ...]:

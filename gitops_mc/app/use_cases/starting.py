@@ -83,9 +83,13 @@ def new_cluster(trial: Trial, name: str, version: str | None) -> Started:
         raise RefusedError(f"{CLUSTERS}/{name} is there already", hint="it was left alone")
     kept = NewFile(f"{CLUSTERS}/{name}/.gitkeep", b"")
     with_folder = trial.state({kept.path: kept.data}).cluster(name)
-    if with_folder is not None and with_folder.get(
-        ResourceKey(name, Kind.MODULE_INFO, MACHINE_CONFIG_MODULE)
-    ):
+    brought = with_folder and with_folder.get(ResourceKey(name, Kind.MODULE_INFO, MACHINE_CONFIG_MODULE))
+    if brought:
+        if version is not None:
+            raise UsageError(
+                f"{brought.place.file} brings {MACHINE_CONFIG_MODULE} to it, with the version that stands there",
+                hint="leave --version out, or leave the cluster out of that shared set",
+            )
         return _proven(trial, state, kept)
     found = version if version is not None else _usual_version(state)
     said = module_text(MACHINE_CONFIG_MODULE, as_version(found), name)

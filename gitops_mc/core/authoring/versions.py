@@ -46,9 +46,13 @@ def as_version(text: str) -> str:
 
 
 def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tuple[VersionPlace, ...]:
-    """By place. Raises UsageError where no cluster that is asked for has the module, RefusedError where a shared set is meant
-    for more clusters than are asked for.
+    """By place. Raises UsageError where no cluster that is asked for has the module, or a glob matches none, RefusedError where a shared
+    set is meant for more clusters than are asked for.
     """
+    for glob in globs:
+        if not any(name_matches(c.name, (glob,)) for c in state.clusters):
+            there = ", ".join(c.name for c in state.clusters) or "none"
+            raise UsageError(f"no cluster of the repository matches {glob}", hint=f"there are {there}")
     asked = frozenset(c.name for c in state.clusters if not globs or name_matches(c.name, globs))
     found: dict[Place, tuple[Manifest, list[str]]] = {}
     for cluster in state.clusters:
