@@ -6,9 +6,10 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from email.utils import parsedate_to_datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from gitops_mc.app.api_errors import seconds_asked
 from gitops_mc.core.errors import (
     ApiError,
     ForbiddenError,
@@ -106,19 +107,12 @@ def _limited(headers: Mapping[str, str], said: str) -> bool:
 
 def _wait(headers: Mapping[str, str]) -> float | None:
     """Seconds that the forge asks to wait: by Retry-After, or until its limit is new (GitHub, GitLab: seconds since 1970)."""
-    asked = headers.get("retry-after", "").strip()
-    if asked:
-        return _bounded(float(asked)) if asked.isdecimal() else _until_date(asked)
+    asked = seconds_asked(headers.get("retry-after", ""), datetime.now(UTC))
+    if asked is not None:
+        return _bounded(asked)
     spent = "0" in {headers.get("x-ratelimit-remaining"), headers.get("ratelimit-remaining")}
     reset = headers.get("x-ratelimit-reset") or headers.get("ratelimit-reset") or ""
     return _bounded(float(reset) - time.time()) if spent and reset.isdecimal() else None
-
-
-def _until_date(text: str) -> float | None:
-    try:
-        return _bounded(parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
-        return None
 
 
 def _bounded(seconds: float) -> float:

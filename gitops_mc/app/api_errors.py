@@ -284,13 +284,17 @@ def _reason(code: int, status: Status) -> str:
 
 
 def _retry_after(response: Response, status: Status, now: datetime) -> float | None:
-    """Seconds, from the header (a number or a date) or from the Status."""
-    header = response.headers.get("retry-after", "").strip()
-    if header.isascii() and header.isdigit():
-        return float(header)
-    if header:
-        try:
-            return max(0.0, (parsedate_to_datetime(header) - now).total_seconds())
-        except (ValueError, TypeError, OverflowError):
-            pass
-    return status.retry_after
+    """Seconds, from the header or from the Status."""
+    asked = seconds_asked(response.headers.get("retry-after", ""), now)
+    return status.retry_after if asked is None else asked
+
+
+def seconds_asked(header: str, now: datetime) -> float | None:
+    """What Retry-After asks for (RFC 9110, section 10.2.3: seconds, or a date); None: nothing, or nothing that can be read."""
+    text = header.strip()
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        return max(0.0, (parsedate_to_datetime(text) - now).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.app.api_errors import PatchTests, error_of, object_of, status_of
+from gitops_mc.app.api_errors import PatchTests, error_of, object_of, seconds_asked, status_of
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.errors import (
     AlreadyExistsError,
@@ -272,3 +272,10 @@ def test_an_absurd_retry_after_breaks_nothing(header: str) -> None:
 
 def test_an_absurd_number_of_seconds_in_a_status_is_a_day() -> None:
     assert error(status(429, "TooManyRequests", retryAfterSeconds=10**400)).retry_after == 86_400
+
+
+@pytest.mark.parametrize(
+    "header", ["", "soon", "Mon, 01 Jan 2024 00:00:00 +99999999999999999", "\u0663", "-5", "9" * 400 + "x"]
+)
+def test_what_retry_after_says_and_nobody_understands_is_nothing(header: str) -> None:
+    assert seconds_asked(header, datetime(2026, 1, 1, tzinfo=UTC)) is None
