@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.processes import Child, free_port, start
+from tests.apiserver.processes import Child, StartError, free_port, on_free_ports, start
 
 VERSION, SUM = "v1.27.3", "h1:SRnjvw24ASELKCqyYvAWIlzwOqyFMgfD+UkqQ9SE5eU="
 MODULE = f"code.gitea.io/gitea@{VERSION}"
@@ -110,10 +110,9 @@ class Gitea:
 @contextmanager
 def gitea(work: Path) -> Iterator[Gitea]:
     """It, for as long as the `with`."""
-    port = free_port()
     settings = work / "custom" / "conf" / "app.ini"
     settings.parent.mkdir(parents=True)
-    settings.write_text(_SETTINGS.format(port=port, static=folder()))
+    settings.write_text(_SETTINGS.format(port=free_port(), static=folder()))
     env = {
         **os.environ,
         "GITEA_WORK_DIR": str(work),
@@ -151,9 +150,20 @@ def gitea(work: Path) -> Iterator[Gitea]:
         "write:repository,write:user",
         "--raw",
     )
-    child: Child = start("gitea", [binary, "web"], work / "log", env)
+
+    def up() -> tuple[Child, int]:
+        port = free_port()
+        settings.write_text(_SETTINGS.format(port=port, static=folder()))
+        child = start("gitea", [binary, "web"], work / "log", env)
+        try:
+            child.await_ready(lambda: _answers(port), within=60)
+        except StartError:
+            child.stop()
+            raise
+        return child, port
+
+    child, port = on_free_ports(up)
     try:
-        child.await_ready(lambda: _answers(port), within=60)
         made = Gitea(f"http://127.0.0.1:{port}", token, "")
         made.ask("POST", "/user/repos", {"name": "fleet", "auto_init": True, "default_branch": "main"})
         head = made.ask("GET", "/repos/mei/fleet/branches/main")["commit"]["id"]

@@ -20,7 +20,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from tests.apiserver import rights
 from tests.apiserver.binaries import Binaries
 from tests.apiserver.carrier import RealServer
-from tests.apiserver.processes import Child, StartError, free_port, start
+from tests.apiserver.processes import Child, StartError, free_port, on_free_ports, start
 
 _READY_WITHIN = 60.0
 _SERVED_WITHIN = 30.0
@@ -44,8 +44,8 @@ class RealClusters:
         self._binaries = binaries
         self._folder = folder
         self._children: list[Child] = []
-        etcd_port = free_port()
-        self._children.append(_etcd(binaries, folder, etcd_port))
+        etcd, etcd_port = on_free_ports(partial(_etcd, binaries, folder))
+        self._children.append(etcd)
         self._shared = _Shared(etcd_port, _token_file(folder), _service_account_key(folder))
 
     def start(self, *names: str) -> float:
@@ -53,11 +53,11 @@ class RealClusters:
         clusters serve before anything is installed. Returns how many seconds that took. Raises StartError.
         """
         begun = time.monotonic()
-        started = [self._start(name) for name in names if name not in self.servers]
-        for child, server in started:
-            child.await_ready(partial(_ready, server), _READY_WITHIN)
+        started = {name: self._start(name) for name in names if name not in self.servers}
+        for name in tuple(started):
+            server = on_free_ports(partial(self._up, name, started))
             _furnish(server)
-            self.servers[server.cluster] = server
+            self.servers[name] = server
         return time.monotonic() - begun
 
     def _start(self, name: str) -> tuple[Child, RealServer]:
@@ -66,6 +66,18 @@ class RealClusters:
         child = start(f"kube-apiserver-{name}", command, self._folder / f"{name}.log")
         self._children.append(child)
         return child, RealServer(name, f"https://127.0.0.1:{port}", certificates / "apiserver.crt")
+
+    def _up(self, name: str, started: dict[str, tuple[Child, RealServer]]) -> RealServer:
+        """The one that was started, or where that has failed here before, another one in its place."""
+        child, server = started.pop(name) if name in started else self._start(name)
+        try:
+            child.await_ready(partial(_ready, server), _READY_WITHIN)
+        except StartError:
+            self._children.remove(child)
+            child.stop()
+            server.close()
+            raise
+        return server
 
     def stop(self) -> None:
         for server in self.servers.values():
@@ -127,7 +139,9 @@ class _Shared:
     key: Path
 
 
-def _etcd(binaries: Binaries, folder: Path, port: int) -> Child:
+def _etcd(binaries: Binaries, folder: Path) -> tuple[Child, int]:
+    """It, ready, and its port."""
+    port = free_port()
     client, peer = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}"
     command = [
         str(binaries.etcd),
@@ -149,8 +163,12 @@ def _etcd(binaries: Binaries, folder: Path, port: int) -> Child:
         except urllib3.exceptions.HTTPError:
             return False
 
-    child.await_ready(healthy, _READY_WITHIN)
-    return child
+    try:
+        child.await_ready(healthy, _READY_WITHIN)
+    except StartError:
+        child.stop()
+        raise
+    return child, port
 
 
 def _command(binaries: Binaries, name: str, port: int, shared: _Shared, certificates: Path) -> list[str]:

@@ -12,6 +12,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _TETHER = """\
 import ctypes, os, signal, sys
@@ -29,8 +32,16 @@ _PORTS = range(15_000, 30_000)
 """Below those that Linux gives to outgoing connections (32768 and above), or one of these could take it first."""
 
 
+_TAKEN = "address already in use"
+_PORTS_TRIED = 5
+
+
 class StartError(Exception):
     """A process did not come up; says what its log said last."""
+
+
+class PortTakenError(StartError):
+    """It did not come up because somebody else listens where it wanted to."""
 
 
 def tethered(command: Sequence[str]) -> list[str]:
@@ -72,11 +83,14 @@ class Child:
         return "\n".join([f"--- {self.name} ({self.log}), its last lines:", *lines])
 
     def await_ready(self, ready: Callable[[], bool], within: float) -> None:
-        """Wait until it is ready. Raises StartError when it ends first, or is not ready after `within` seconds."""
+        """Wait until it is ready. Raises StartError when it ends first (PortTakenError where it says so), or is not ready
+        after `within` seconds.
+        """
         end = time.monotonic() + within
         while not ready():
             if self.process.poll() is not None:
-                raise StartError(f"{self.name} ended with {self.process.returncode}\n{self.last_words()}")
+                told = f"{self.name} ended with {self.process.returncode}\n{self.last_words()}"
+                raise PortTakenError(told) if _TAKEN in told.lower() else StartError(told)
             if time.monotonic() > end:
                 raise StartError(f"{self.name} is not ready after {within:.0f} s\n{self.last_words()}")
             time.sleep(_LOOK_AGAIN)
@@ -96,8 +110,13 @@ def start(name: str, command: Sequence[str], log: Path, env: Mapping[str, str] |
     return Child(name, process, log)
 
 
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on."""
+    """A TCP port of 127.0.0.1 that nobody listens on, and that was not given out here before. Somebody else may take it
+    before it is used: what listens on it is started by `on_free_ports`.
+    """
     for port in random.sample(_PORTS, 100):
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -105,5 +124,19 @@ def free_port() -> int:
                 trial.bind(("127.0.0.1", port))
             except OSError:
                 continue
+        if port not in _given:
+            _given.add(port)
             return port
     raise StartError("no port of 127.0.0.1 is free between 15000 and 30000")
+
+
+def on_free_ports(start_up: Callable[[], T]) -> T:
+    """What `start_up` brings, which takes ports of its own on every call, and awaits what listens there. Where one of them
+    was taken meanwhile it is called again, a few times.
+    """
+    for _ in range(_PORTS_TRIED - 1):
+        try:
+            return start_up()
+        except PortTakenError:
+            continue
+    return start_up()

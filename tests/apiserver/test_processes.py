@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+
+from tests.apiserver.processes import Child, PortTakenError, free_port, on_free_ports, start
 
 ROOT = Path(__file__).parents[2]
 _A_RUN = """\
@@ -66,6 +69,39 @@ def test_a_process_dies_with_a_run_that_is_killed(tmp_path: Path) -> None:
     pids = _killed(_A_RUN, tmp_path)
     assert len(pids) == 1
     assert _run_still(pids, within=5) == []
+
+
+_LISTENER = """\
+import socket, sys, time
+listening = socket.socket()
+listening.bind(("127.0.0.1", int(sys.argv[1])))
+listening.listen()
+print("listens", flush=True)
+time.sleep(600)
+"""
+
+
+def test_what_finds_its_port_taken_is_started_on_another_one(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with socket.create_server(("127.0.0.1", free_port())) as held:
+        ports = iter([held.getsockname()[1], free_port()])
+
+        def up() -> Child:
+            child = start("listener", [sys.executable, "-c", _LISTENER, str(next(ports))], log)
+            try:
+                child.await_ready(lambda: "listens" in log.read_text(), within=30)
+            except PortTakenError:
+                child.stop()
+                raise
+            return child
+
+        on_free_ports(up).stop()
+    assert next(ports, None) is None
+
+
+def test_no_port_is_given_out_twice() -> None:
+    given = [free_port() for _ in range(200)]
+    assert len(set(given)) == len(given)
 
 
 @pytest.mark.apiserver

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ import pytest
 from gitops_mc.cli.program import EPILOG
 from gitops_mc.cli.table import every_command
 from gitops_mc.core.fleetfile import FLEET_FILE
+from tests.apiserver.processes import free_port
 from tests.docs.readme import PAGES, ROOT, Command, console_blocks, first_difference, section
 from tests.docs.reference.commands import EXITS
 from tests.e2e.demo_world import played
@@ -74,7 +74,7 @@ class Tour:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self.sandbox: subprocess.Popen[str] | None = None
         programs = folder / "bin"
         programs.mkdir()
@@ -130,9 +130,3 @@ class Tour:
         if self.sandbox is not None:
             self.sandbox.terminate()
             self.sandbox.wait(20)
-
-
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])

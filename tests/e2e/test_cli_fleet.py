@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from socket import socket
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
+from tests.apiserver.processes import free_port
 from tests.e2e.fleet_site import GROUP, Site, controller, site
 
 pytestmark = pytest.mark.slow
@@ -38,9 +38,7 @@ def test_while_no_controller_runs_a_request_says_so_and_stays(place: Site) -> No
 
 
 def test_people_approve_hold_suspend_take_over_and_look_while_it_runs(place: Site) -> None:
-    with socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with controller(place, "--probes", f"127.0.0.1:{port}"):
         place.wait(waits_for_somebody)
         _saves_count_for_their_fleet(port)
