@@ -33,6 +33,7 @@ from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_sti
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
+from gitops_mc.core.rollout.showing import with_shown
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
 
@@ -46,7 +47,7 @@ def next_moves(
     """One pass."""
     another_pass()
     before = memory.clock
-    memory = prune_limits(_after_gap(memory, now), fleet)
+    memory = with_shown(prune_limits(_after_gap(memory, now), fleet), acts.shown)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
     memory = steps_stand_still(memory, counting, before, now, UNWATCHED)

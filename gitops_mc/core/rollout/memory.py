@@ -20,6 +20,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
+from gitops_mc.core.rollout.showing import Shown
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -171,6 +172,8 @@ class ClusterMemory:
     """This content need not wait until what rolls healthily has settled; over once it has been started."""
     overridden: Leave | None = None
     """Change windows and freezes do not count for this content; over once it has passed."""
+    shown: tuple[Shown, ...] = ()
+    """What previews have shown of contents that may come, oldest first."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
