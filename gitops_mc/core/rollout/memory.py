@@ -303,7 +303,13 @@ class FleetMemory:
         return self.clusters.get(name, ClusterMemory())
 
     def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
-        return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
+        return self.with_clusters({name: memory})
+
+    def with_clusters(self, memories: Mapping[str, ClusterMemory]) -> FleetMemory:
+        known = {**self.clusters, **memories}
+        return replace(
+            self, clusters=known if len(known) == len(self.clusters) else dict(sorted(known.items()))
+        )
 
     def without_cluster(self, name: str) -> FleetMemory:
         return replace(self, clusters={n: m for n, m in self.clusters.items() if n != name})
