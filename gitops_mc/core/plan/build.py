@@ -39,7 +39,7 @@ from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
 from gitops_mc.core.remembered import Remembered
-from gitops_mc.core.rules import check_with_facts
+from gitops_mc.core.rules.live import check_with_facts
 
 _POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
 
