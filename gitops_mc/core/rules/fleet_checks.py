@@ -15,6 +15,7 @@ from gitops_mc.core.model import (
     Manifest,
     Place,
 )
+from gitops_mc.core.rules.files import wrong_with_path
 from gitops_mc.core.rules.row import FleetFacts, Hit
 from gitops_mc.core.rules.shapes import at, entries, text
 from gitops_mc.core.versions import Version, parse_version
@@ -82,8 +83,13 @@ _Entry = tuple[str, str]
 
 
 def _paths(manifest: Manifest) -> dict[_Entry, BodyPath]:
-    found = entries(manifest.body, *_POLICY, "files")
-    return {("file", text(e.get("path"))): (*where, "path") for where, e in found if text(e.get("path"))}
+    """Those with a path that can decide for a file; rule `policy-path` speaks of the others."""
+    found = [(where, text(e.get("path"))) for where, e in entries(manifest.body, *_POLICY, "files")]
+    return {
+        ("file", path): (*where, "path")
+        for where, path in found
+        if path not in ("", "/") and not wrong_with_path(path)
+    }
 
 
 def _names(manifest: Manifest) -> dict[_Entry, BodyPath]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from gitops_mc.core.ignition import EffectiveEntry, Entry, EntryKind
+from gitops_mc.core.ignition import EffectiveEntry, Entry, EntryKind, wholly_overridden
 from gitops_mc.core.model import ROLE_LABEL, BodyPath, JsonObject, Manifest
 from gitops_mc.core.rules.merged import named, where
 from gitops_mc.core.rules.row import DesiredFacts, Found, Hit
@@ -82,6 +82,9 @@ def _two_owners(facts: DesiredFacts, kinds: tuple[EntryKind, ...]) -> Iterator[H
         for (entry, _, _), places in found.items():
             manifest, path = places[-1]
             names = list(dict.fromkeys(m.key.name for m, _ in places))
+            if len(names) > 1:  # rule `mc-overridden` speaks of those of which nothing is left
+                lost = wholly_overridden(view.by_name)
+                names = [name for name in names if name not in lost]
             if len(names) > 1 and (manifest.key.name, entry) not in told:
                 told.add((manifest.key.name, entry))
                 yield Hit(
