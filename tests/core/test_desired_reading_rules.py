@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from gitops_mc.core.desired.reading_rules import READING_RULES, reading_page
-from gitops_mc.core.rules import FLEET_RULES, RULES
+from gitops_mc.core.rules import FLEET_RULES, RULES, AnyRule
 from gitops_mc.core.rules.live import LIVE_RULES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -30,7 +30,8 @@ def test_the_table_names_exactly_the_ids_that_are_used() -> None:
 
 
 def test_no_id_of_reading_is_one_of_a_rule_as_well() -> None:
-    rules = {rule.id for rule in (*RULES, *LIVE_RULES, *FLEET_RULES)}
+    rows: tuple[AnyRule, ...] = (*RULES, *LIVE_RULES, *FLEET_RULES)
+    rules = {rule.id for rule in rows}
     assert not READING_RULES.keys() & rules
 
 

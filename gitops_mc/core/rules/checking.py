@@ -34,7 +34,9 @@ def check(cluster: DesiredCluster, policy: FleetPolicy) -> tuple[Problem, ...]:
 def check_fleet(clusters: Sequence[DesiredCluster]) -> tuple[Problem, ...]:
     """What the rules about the fleet as a whole say, sorted by place. Warnings all of them: they block nobody."""
     facts = FleetFacts(tuple(clusters))
-    return sorted_problems([problem_of(rule, hit, "") for rule in FLEET_RULES for hit in rule.check(facts)])
+    return sorted_problems(
+        [problem_of(rule, hit, hit.manifest.key.cluster) for rule in FLEET_RULES for hit in rule.check(facts)]
+    )
 
 
 def problem_of(rule: AnyRule, hit: Hit, cluster: str) -> Problem:

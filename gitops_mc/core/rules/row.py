@@ -21,7 +21,7 @@ class ScopeKind(StrEnum):
     CLUSTER = "cluster"
     """The cluster at hand only: the hit comes from what that cluster puts together."""
     FLEET = "fleet"
-    """Nobody: a rule over the whole fleet only warns, so that no cluster waits for another one's folder."""
+    """Several clusters, none of which is the one that is wrong."""
 
 
 class LiveFact(StrEnum):
@@ -121,20 +121,17 @@ class LiveRule:
 
 @dataclass(frozen=True, slots=True)
 class FleetRule:
-    """A rule about what the clusters of a fleet are to each other. Always a warning, with the fleet as its scope."""
+    """A rule that only all clusters together decide. It always warns, so that no cluster waits for another one's folder."""
 
     id: str
     sentence: str
+    scope: ScopeKind
     source: Source
     check: FleetCheck
 
     @property
     def severity(self) -> Severity:
         return Severity.WARNING
-
-    @property
-    def scope(self) -> ScopeKind:
-        return ScopeKind.FLEET
 
 
 AnyRule: TypeAlias = Rule | LiveRule | FleetRule

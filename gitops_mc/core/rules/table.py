@@ -228,8 +228,8 @@ RULES: tuple[Rule, ...] = (
 
 FLEET_RULES: tuple[FleetRule, ...] = (
     FleetRule("fleet-module-version", "Module machine-config has one version on every cluster.",
-              sources.INSTALLING, fleet_checks.one_version),
+              ScopeKind.FLEET, sources.INSTALLING, fleet_checks.one_version),
     FleetRule("policy-entry-unused", "Every entry of a policy decides for a file or a unit in the repository.",
-              sources.DISRUPTION, fleet_checks.entry_unused),
+              _HERE, sources.DISRUPTION, fleet_checks.entry_unused),
 )
 # fmt: on
