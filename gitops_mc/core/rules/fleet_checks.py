@@ -11,10 +11,12 @@ from gitops_mc.core.model import (
     POLICY_NAME,
     BodyPath,
     DesiredCluster,
+    JsonObject,
     Kind,
     Manifest,
     Place,
 )
+from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules.files import wrong_with_path
 from gitops_mc.core.rules.row import FleetFacts, Hit
 from gitops_mc.core.rules.shapes import at, entries, text
@@ -62,14 +64,10 @@ def entry_unused(facts: FleetFacts) -> Iterator[Hit]:
             if manifest.key.name == POLICY_NAME:
                 users.setdefault(manifest.place, (manifest, []))[1].append(cluster)
     for manifest, clusters in users.values():
-        unused = _paths(manifest) | _names(manifest)
-        paths = [name for what, name in unused if what == "file"]
-        for config in _configs(clusters):
-            if not unused:
-                break
-            for entry in _used(paths, config):
-                unused.pop(entry, None)
-        for (what, name), path in unused.items():
+        used = _used(manifest, _configs(clusters))
+        for (what, name), path in _entries(manifest).items():
+            if (what, name) in used:
+                continue
             yield Hit(
                 manifest,
                 path,
@@ -82,33 +80,41 @@ _Entry = tuple[str, str]
 """`file` or `unit`, and the path or name of the entry."""
 
 
-def _paths(manifest: Manifest) -> dict[_Entry, BodyPath]:
-    """Those with a path that can decide for a file; rule `policy-path` speaks of the others."""
-    found = [(where, text(e.get("path"))) for where, e in entries(manifest.body, *_POLICY, "files")]
-    return {
-        ("file", path): (*where, "path")
-        for where, path in found
-        if path not in ("", "/") and not wrong_with_path(path)
-    }
+def _entries(policy: Manifest) -> dict[_Entry, BodyPath]:
+    """The entries, each with its place. Of paths those that can decide for a file; rule `policy-path` speaks of others."""
+    found: dict[_Entry, BodyPath] = {}
+    for where, entry in entries(policy.body, *_POLICY, "files"):
+        path = text(entry.get("path"))
+        if path not in ("", "/") and not wrong_with_path(path):
+            found["file", path] = (*where, "path")
+    for where, entry in entries(policy.body, *_POLICY, "units"):
+        if text(entry.get("name")):
+            found["unit", text(entry.get("name"))] = (*where, "name")
+    return found
 
 
-def _names(manifest: Manifest) -> dict[_Entry, BodyPath]:
-    found = entries(manifest.body, *_POLICY, "units")
-    return {("unit", text(e.get("name"))): (*where, "name") for where, e in found if text(e.get("name"))}
+def _used(policy: Manifest, configs: tuple[Manifest, ...]) -> frozenset[_Entry]:
+    """The entries that decide for something of these configs."""
+    bodies = tuple(config.body for config in configs)
+    return _USED.get((policy.body, *bodies), (), lambda: frozenset(_decided(policy, bodies)))
 
 
-def _configs(clusters: list[DesiredCluster]) -> Iterator[Manifest]:
+_USED: Remembered[frozenset[_Entry]] = Remembered(1024)
+
+
+def _decided(policy: Manifest, bodies: tuple[JsonObject, ...]) -> Iterator[_Entry]:
+    paths = [name for what, name in _entries(policy) if what == "file"]
+    for body in bodies:
+        for _, file in entries(body, "spec", "config", "storage", "files") if paths else ():
+            yield "file", closest_policy(text(file.get("path")), paths)
+        for _, unit in entries(body, "spec", "config", "systemd", "units"):
+            yield "unit", text(unit.get("name"))
+
+
+def _configs(clusters: list[DesiredCluster]) -> tuple[Manifest, ...]:
     """The configs of these clusters; one of a shared set once."""
-    seen: set[Place] = set()
+    found: dict[Place, Manifest] = {}
     for cluster in clusters:
         for manifest in cluster.of_kind(Kind.MACHINE_CONFIG):
-            if manifest.place not in seen:
-                seen.add(manifest.place)
-                yield manifest
-
-
-def _used(paths: list[str], config: Manifest) -> Iterator[_Entry]:
-    for _, file in entries(config.body, "spec", "config", "storage", "files") if paths else ():
-        yield "file", closest_policy(text(file.get("path")), paths)
-    for _, unit in entries(config.body, "spec", "config", "systemd", "units"):
-        yield "unit", text(unit.get("name"))
+            found.setdefault(manifest.place, manifest)
+    return tuple(found.values())

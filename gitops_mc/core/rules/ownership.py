@@ -90,8 +90,8 @@ def _two_owners(facts: DesiredFacts, kinds: tuple[EntryKind, ...]) -> Iterator[H
                 yield Hit(
                     manifest,
                     path,
-                    f"{entry} has contents in {' and in '.join(names)}: those of {names[-1]} are written, and come back "
-                    "changed where one of them is removed",
+                    f"{entry} has contents in {' and in '.join(names)}: those of {names[-1]} are written, and when it goes the "
+                    "others come up",
                     "keep it in one of them",
                 )
 

@@ -27,9 +27,17 @@ _QUIET_RISKS = ("", "low")
 """upgradeRiskLevel is low, middle or high (alauda/cluster-plugin)."""
 
 
-def _configs(facts: LiveFacts) -> Iterator[tuple[Manifest, str, str, JsonObject]]:
-    """Every module that Git wants in a version that is published, with its ModuleConfig."""
+def _to_come(facts: LiveFacts) -> Iterator[tuple[Manifest, str, str]]:
+    """Every module that is not installed in the wanted version: what is there already needs no catalog."""
+    installed = installed_versions(facts.live) or {}
     for manifest, module, version in wanted_versions(facts):
+        if installed.get(module) != version:
+            yield manifest, module, version
+
+
+def _configs(facts: LiveFacts) -> Iterator[tuple[Manifest, str, str, JsonObject]]:
+    """Every module to come in a version that is published, with its ModuleConfig."""
+    for manifest, module, version in _to_come(facts):
         config = module_config(facts.live, module, version)
         if config is not None:
             yield manifest, module, version, config
@@ -49,7 +57,7 @@ def _has_plugin(facts: LiveFacts, module: str) -> bool:
 
 
 def plugin_known(facts: LiveFacts) -> Iterator[Hit]:
-    for manifest, module, _ in wanted_versions(facts):
+    for manifest, module, _ in _to_come(facts):
         if not _has_plugin(facts, module):
             yield Hit(
                 manifest,
@@ -60,7 +68,7 @@ def plugin_known(facts: LiveFacts) -> Iterator[Hit]:
 
 
 def version_published(facts: LiveFacts) -> Iterator[Hit]:
-    for manifest, module, version in wanted_versions(facts):
+    for manifest, module, version in _to_come(facts):
         if _has_plugin(facts, module) and module_config(facts.live, module, version) is None:
             yield Hit(
                 manifest,
@@ -71,8 +79,9 @@ def version_published(facts: LiveFacts) -> Iterator[Hit]:
 
 
 def version_ready(facts: LiveFacts) -> Iterator[Hit]:
-    for manifest, module, version, config in _configs(facts):
-        if section(config, "status").get("readyForDeploy") is not True:
+    for manifest, module, version in _to_come(facts):
+        config = module_config(facts.live, module, version)
+        if config is not None and section(config, "status").get("readyForDeploy") is not True:
             yield Hit(
                 manifest,
                 _VERSION,
@@ -82,7 +91,7 @@ def version_ready(facts: LiveFacts) -> Iterator[Hit]:
 
 
 def cluster_affinity(facts: LiveFacts) -> Iterator[Hit]:
-    for manifest, module, version in wanted_versions(facts):
+    for manifest, module, version in _to_come(facts):
         for check in preflight(facts.live, module, version):
             if check.name == "affinity" and check.outcome is Outcome.REFUSED:
                 yield Hit(
