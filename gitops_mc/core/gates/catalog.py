@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from gitops_mc.core.gates.constraints import admits
 from gitops_mc.core.gates.waiting import GateHopeless, GateReading, gate_reading
-from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.live import LiveCluster, Objects
 from gitops_mc.core.model import (
     GLOBAL_CLUSTER,
     MODULE_LABEL,
@@ -23,6 +23,7 @@ from gitops_mc.core.model import (
     name_of,
 )
 from gitops_mc.core.raw import items, section, text
+from gitops_mc.core.remembered import Remembered
 
 
 class Outcome(StrEnum):
@@ -57,12 +58,23 @@ def module_config(live: LiveCluster, module: str, version: str) -> JsonObject | 
     """The published ModuleConfig of one version of a module, or None where there is none or the catalog is unread."""
     if isinstance(live.catalog, Unknown):
         return None
-    for key, body in live.catalog.value.items():
+    catalog = live.catalog.value
+    for body in _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog)).get(version, ()):
         told = labels_of(body).get(MODULE_LABEL) or text(section(body, "spec"), "name")
-        mine = told == module or name_of(body) == f"{module}-{version}"
-        if key.startswith("ModuleConfig/") and mine and text(section(body, "spec"), "version") == version:
+        if told == module or name_of(body) == f"{module}-{version}":
             return body
     return None
+
+
+def _by_version(catalog: Objects) -> Mapping[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = {}
+    for key, body in catalog.items():
+        if key.startswith("ModuleConfig/"):
+            found.setdefault(text(section(body, "spec"), "version"), []).append(body)
+    return found
+
+
+_BY_VERSION: Remembered[Mapping[str, list[JsonObject]]] = Remembered(1024)
 
 
 def preflight(live: LiveCluster, module: str, wanted: str) -> tuple[CatalogCheck, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from gitops_mc.core.gates import pools_of_node
-from gitops_mc.core.model import Kind, Manifest
+from gitops_mc.core.live import Objects
+from gitops_mc.core.model import JsonObject, Kind, Manifest
 from gitops_mc.core.policy import PoolClass
 from gitops_mc.core.pools import pool_class
+from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules.live.facts import known, planned_pools
 from gitops_mc.core.rules.pools import readable
 from gitops_mc.core.rules.row import Hit, LiveFact, LiveFacts
@@ -16,13 +18,21 @@ from gitops_mc.core.rules.shapes import at, labels, mapping
 _TOLD = 3
 
 
-def _memberships(facts: LiveFacts) -> dict[str, tuple[str, ...]]:
+def _memberships(facts: LiveFacts) -> Mapping[str, tuple[str, ...]]:
     """Every node with the pools that it will be in."""
+    nodes, live = known(facts, LiveFact.NODES), known(facts, LiveFact.POOLS)
+    desired = (manifest.body for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG_POOL))
+    return _MEMBERSHIPS.get((nodes, live, *desired), (), lambda: _members(nodes, planned_pools(facts)))
+
+
+_MEMBERSHIPS: Remembered[Mapping[str, tuple[str, ...]]] = Remembered(1024)
+
+
+def _members(nodes: Objects, planned: Mapping[str, JsonObject]) -> Mapping[str, tuple[str, ...]]:
     pools = {
         name: {"spec": {"nodeSelector": readable(mapping(at(pool, "spec", "nodeSelector")))}}
-        for name, pool in planned_pools(facts).items()
+        for name, pool in planned.items()
     }
-    nodes = known(facts, LiveFact.NODES)
     return {
         name: pools_of_node({"metadata": {"labels": labels(node)}}, pools) for name, node in nodes.items()
     }
