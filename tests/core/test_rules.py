@@ -14,6 +14,7 @@ from gitops_mc.core.live import unread
 from gitops_mc.core.model import (
     ROLE_LABEL,
     ClusterScope,
+    FleetScope,
     Kind,
     Manifest,
     Place,
@@ -98,6 +99,60 @@ def test_what_is_wrong_in_a_shared_set_blocks_all_who_use_it_and_what_is_wrong_i
     found = {p.rule: p.scope for p in check(cluster_of([shared, own]), DEFAULT_POLICY)}
     assert found["file-path"] == SharedScope("shared/base")
     assert found["merged-file-below-file"] == ClusterScope(CLUSTER)
+
+
+def test_a_cluster_that_overrides_a_file_or_unit_of_its_shared_set_means_it() -> None:
+    def config(name: str) -> Manifest:
+        files = [{"path": "/etc/a", "contents": {"source": f"data:,{name}"}}]
+        units = [{"name": "a.service", "contents": f"[Unit]\nDescription={name}\n"}]
+        return manifest(machine_config({"name": name, "files": files, "units": units, "spec": EXTRA}))
+
+    shared = replace(config("50-worker-x"), shared_set="shared/base")
+    found = {p.rule for p in check(cluster_of([shared, config("60-worker-y")]), DEFAULT_POLICY)}
+    assert found == {"file-inert"}
+    alone = {
+        p.rule for p in check(cluster_of([config("50-worker-x"), config("60-worker-y")]), DEFAULT_POLICY)
+    }
+    assert alone == {"file-inert", "file-two-owners", "unit-two-owners"}
+
+
+EXTRA = {"kernelArguments": ["console=tty0"]}
+"""So that something is left of each config, and none is wholly overridden."""
+
+
+def test_an_entry_of_a_shared_policy_that_one_cluster_uses_is_used() -> None:
+    entry = {"path": "/etc/a", "actions": [{"type": "None"}]}
+    shared = replace(manifest(policy({"nodeDisruptionPolicy": {"files": [entry]}})), shared_set="shared/base")
+    one = cluster_of([shared, manifest(machine_config({"files": [{"path": "/etc/a/b"}]}))], "edge-01")
+    other = cluster_of([shared], "edge-02")
+    assert check_fleet((one, other)) == ()
+    (unused,) = check_fleet((other,))
+    assert (unused.rule, unused.scope) == ("policy-entry-unused", SharedScope("shared/base"))
+
+
+def test_versions_that_differ_are_the_fleets_warning_and_nobody_is_blocked() -> None:
+    clusters = [
+        cluster_of([manifest(module({"version": version}), name)], name)
+        for name, version in (("edge-01", "v4.1.0"), ("edge-02", "v4.2.0"), ("edge-03", "v4.2.0"))
+    ]
+    (found,) = check_fleet(clusters)
+    assert (found.rule, found.scope, found.severity) == (
+        "fleet-module-version",
+        FleetScope(),
+        Severity.WARNING,
+    )
+
+
+def test_a_module_that_runs_in_the_wanted_version_needs_no_catalog() -> None:
+    wanted = cluster_of([manifest(module({"version": "v4.1.0"}))])
+    info = {
+        "metadata": {"labels": {"cpaas.io/module-name": "machine-config"}},
+        "status": {"version": "v4.1.0"},
+    }
+    facts: dict[str, Any] = {"catalog": {}, "modules": {"x": info}, "pools": {}}
+    assert [
+        p for p in check_with_facts(wanted, DEFAULT_POLICY, live_of(facts)) if isinstance(p, Problem)
+    ] == []
 
 
 def test_without_its_facts_a_rule_is_not_checked_which_is_no_pass() -> None:

@@ -267,7 +267,7 @@ def _notes(changes: Sequence[Change], broken: Sequence[Problem]) -> Iterator[str
                 yield from (f"{change.key.kind.value} {change.key.name}: {note}" for note in change.notes)
             case Create() | Delete():
                 pass
-    yield from (_told(p) for p in broken if p.severity is Severity.WARNING)
+    yield from (f"{_told(p)} [{p.rule}]" for p in broken if p.severity is Severity.WARNING)
 
 
 def diff_of(
