@@ -57,6 +57,8 @@ class ObjectChange:
     change: ChangeOf
     before: Manifest | None
     after: Manifest | None
+    kept: str = ""
+    """Of a removed one: why it stays on the cluster, and what it says stays in force; empty: it is deleted there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class PoolEntry:
 
     change: EntryChange
     decides: Origin
-    """The config whose word is the last one; of a removed entry, whose it was."""
+    """The config whose word is the last one; of a removed entry, whose it was. Places are those of the entry itself."""
     others: tuple[Origin, ...] = ()
     """Further configs that something in the result comes from."""
     overridden: tuple[Origin, ...] = ()
@@ -118,7 +120,9 @@ class PoolChange:
     without_effect: tuple[WithoutEffect, ...] = ()
     inert: tuple[Inert, ...] = ()
     order_matters: bool = False
-    """Whether the result depends on the merge order of the cluster's operator."""
+    """Whether the result depends on the merge order of the cluster's operator. Shown is what comes of the order by name."""
+    comes_from: str = ""
+    """Of a pool that is new: the pool that its nodes are taken to come from, and what is said here is said of such a node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +160,19 @@ class ClusterChange:
     objects: tuple[ObjectChange, ...] = ()
     pools: tuple[PoolChange, ...] = ()
     modules: tuple[ModuleChange, ...] = ()
+    unselected: tuple[WithoutEffect, ...] = ()
+    """Configs that come or change, and that no pool known from Git selects."""
     blocked: tuple[Problem, ...] = ()
-    """Errors at head that touch it: nothing of it is carried out."""
+    """Errors at head that touch it: nothing of it is carried out, so nothing is said of its pools. What blocks the whole fleet is
+    not told here once more.
+    """
     moved_from: str | None = None
     """The wave it was in before, where that is another one."""
 
     @property
     def content_changes(self) -> bool:
         """Whether anything of it is written, were it all allowed."""
-        return bool(self.objects)
+        return any(not found.kept for found in self.objects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +184,7 @@ class PullChanges:
     untouched: int
     """Clusters that are not."""
     settings: tuple[SettingChange, ...] = ()
+    """None where a fleet.yaml cannot be read: see the problems."""
     new_problems: tuple[Problem, ...] = ()
     """Errors and warnings that head has and the merge base has not, by place."""
     old_problems: tuple[Problem, ...] = ()
