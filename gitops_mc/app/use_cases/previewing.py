@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 
 from gitops_mc.app.preview_ports import Pulls, PullTrees
 from gitops_mc.app.reading import ReadingCache, read_tree
 from gitops_mc.core.desired import DesiredState
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.model import Conflict, NoLive, Preview, PullChanges, Revisions
 from gitops_mc.core.preview.verdict import verdict_of
@@ -28,6 +31,17 @@ class PullStates:
         """All that were read, each once; whatever any of them marks as sensitive is so in all of them."""
         found = (self.merge_base, self.base, self.head, self.merged)
         yield from {id(state): state for state in found if not isinstance(state, Conflict)}.values()
+
+    @property
+    def sensitive(self) -> Sensitive:
+        """What any of them says is sensitive."""
+        first, *others = self.states
+        return reduce(Sensitive.joined, (state.sensitive for state in others), first.sensitive)
+
+    def bodies(self) -> Iterator[JsonObject]:
+        """Every desired object of all of them, each once."""
+        found = {id(m.body): m.body for s in self.states for c in s.clusters for m in c.manifests}
+        yield from found.values()
 
 
 def read_pull(pulls: Pulls, base: str, head: str, cache: ReadingCache) -> PullStates:

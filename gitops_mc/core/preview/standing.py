@@ -20,7 +20,7 @@ def under_way(decision: Decision, memory: FleetMemory, looked_at: Collection[str
     """What goes on in the fleet without the pull request: of the clusters that were looked at as they are now, of the others as they
     are remembered. `decision` is that of a pass on base.
     """
-    found = []
+    found: list[UnderWay] = []
     for view in decision.clusters:
         remembered = memory.cluster(view.cluster)
         if view.cluster in looked_at:
