@@ -10,7 +10,7 @@ from typing import Final
 from gitops_mc.core.preview.model import Hindrance, HindranceKind
 from gitops_mc.core.preview.node_notes import Drained
 from gitops_mc.core.preview.weighing import Weighed, Weight
-from gitops_mc.core.preview.workloads import BATCH, ETCD, STATEFUL_SET, STATIC, Owner, Pod, Replicas
+from gitops_mc.core.preview.workloads import STATEFUL_SET, Owner, Pod, Replicas, is_etcd
 
 _VOTING: Final = (3, 5, 7)
 """Sizes of a StatefulSet that are chosen so that one half is never as large as the other."""
@@ -37,24 +37,17 @@ def at_risk(
 
 
 def _by_owner(pods: Iterable[Pod]) -> Mapping[Owner, _Here]:
-    """Work that ends by itself has no replicas. Static pods are not drained, but those of etcd are away while a node reboots."""
     found: dict[Owner, _Here] = {}
     for pod in pods:
-        if pod.owner is None or pod.owner.kind in BATCH:
-            continue
-        if pod.drained or _is_etcd(pod.owner):
+        if pod.owner is not None and pod.counted:
             here = found.setdefault(pod.owner, _Here())
             here.all[pod.node] += 1
             here.ready[pod.node] += pod.ready
     return found
 
 
-def _is_etcd(owner: Owner) -> bool:
-    return owner.kind == STATIC and owner.name == ETCD
-
-
 def _votes(owner: Owner, live: int) -> bool:
-    return (_is_etcd(owner) and live > 1) or (owner.kind == STATEFUL_SET and live in _VOTING)
+    return (is_etcd(owner) and live > 1) or (owner.kind == STATEFUL_SET and live in _VOTING)
 
 
 # ---------------------------------------------------------------------------------------------------- nothing is left
@@ -66,7 +59,7 @@ def _alone(owner: Owner, here: _Here, everywhere: Replicas) -> Iterator[Weighed]
         ready = here.ready[node]
         if not ready or ready < everywhere.ready:
             continue
-        if _is_etcd(owner):
+        if is_etcd(owner):
             told = "the only member of etcd: while it is away the cluster's API answers nobody"
         elif everywhere.live == 1:
             told = (
@@ -76,7 +69,7 @@ def _alone(owner: Owner, here: _Here, everywhere: Replicas) -> Iterator[Weighed]
             told = f"all {number} replicas of {owner.kind} {owner.name} are there: they go at the same time"
         else:
             told = f"of {everywhere.live} replicas of {owner.kind} {owner.name} only {ready} here can be used"
-        hint = "" if _is_etcd(owner) else "; run more of it, or tell those who use it"
+        hint = "" if is_etcd(owner) else "; run more of it, or tell those who use it"
         yield Weighed(Weight.ALONE, Hindrance(node, HindranceKind.SINGLE, str(owner), told + hint))
 
 
@@ -105,7 +98,7 @@ def _voters(owner: Owner, here: _Here, everywhere: Replicas, drained: Drained) -
 
 
 def _members(owner: Owner, number: int, everywhere: Replicas) -> str:
-    if _is_etcd(owner):
+    if is_etcd(owner):
         return f"{number} of {everywhere.live} members of etcd"
     return f"{number} of {everywhere.live} replicas of {owner.kind} {owner.name}"
 

@@ -99,6 +99,22 @@ class Pod:
         """Whether a drain has to do with it: not with static pods, and not with those of DaemonSets (as kubectl drains)."""
         return self.owner is None or (self.owner.kind != STATIC and self.owner.kind not in UNTOUCHED)
 
+    @property
+    def voting_member(self) -> bool:
+        """Of etcd as a static pod: a drain leaves it, and a reboot takes it away."""
+        return self.owner is not None and is_etcd(self.owner)
+
+    @property
+    def counted(self) -> bool:
+        """Whether it matters how many replicas of it there are: not where each pod is one run of some work."""
+        return (
+            self.owner is not None and self.owner.kind not in BATCH and (self.drained or self.voting_member)
+        )
+
+
+def is_etcd(owner: Owner) -> bool:
+    return owner.kind == STATIC and owner.name == ETCD
+
 
 Budgets = Mapping[tuple[str, str], Budget]
 """By namespace and name."""
