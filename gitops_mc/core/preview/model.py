@@ -234,17 +234,23 @@ class NodeNote:
 
 @dataclass(frozen=True, slots=True)
 class Drains:
-    """What was found on the nodes of one cluster that are drained; by node."""
+    """What was found on the nodes of one cluster that are drained, the most important first."""
 
     at: datetime
     hindrances: tuple[Hindrance, ...]
     notes: tuple[NodeNote, ...] = ()
+    left_out: int = 0
+    """Hindrances that were found beyond these."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrainsNotRead:
+    """Why nobody knows what is in the way of the drains; never that nothing is."""
+
     reason: str
     since: datetime
+    notes: tuple[NodeNote, ...] = ()
+    """What the nodes alone say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +267,8 @@ class UpgradePath:
     """What is in the way, and what is to be known: dependencies, upgradeBefore, risk level, life cycle."""
     blocked: bool = False
     """It cannot be carried out as it stands."""
+    unknown: str = ""
+    """What was not read, so that nobody knows whether there is a way; empty: it was all read."""
 
 
 # ------------------------------------------------------------------------------- (b) what differs, and (c) what happens
