@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from gitops_mc.core.disruption import Action, Disruption
+from gitops_mc.core.forecast.model import FleetForecast
 from gitops_mc.core.ignition import Entry, EntryChange
 from gitops_mc.core.model import Commit, Manifest, Place, Problem, ResourceKey
 from gitops_mc.core.rollout.moves import Standing
@@ -333,6 +334,12 @@ class LivePreview:
     advice: tuple[Advice, ...] = ()
     halted: str = ""
     """Why nothing new is written anywhere at this moment."""
+    forecast: FleetForecast | None = None
+    """How long what merging comes to takes, of the clusters that were looked at; None: that was not reckoned."""
+    unasked: int = 0
+    """Clusters of the fleet that nobody looked at, since nothing of them is changed. `already` and `under_way` say of them nothing, or
+    what is remembered.
+    """
 
 
 @dataclass(frozen=True, slots=True)
