@@ -20,6 +20,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
+from gitops_mc.core.rollout.paces import Pace, Roll
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -171,6 +172,10 @@ class ClusterMemory:
     """This content need not wait until what rolls healthily has settled; over once it has been started."""
     overridden: Leave | None = None
     """Change windows and freezes do not count for this content; over once it has passed."""
+    rolls: Mapping[str, Roll] = field(default_factory=dict)
+    """Work that is under way and timed: `pool/<name>`, `module/<name>`."""
+    paces: tuple[Pace, ...] = ()
+    """How long work took here that nothing has disturbed, oldest first; for forecasts alone."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
