@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from types import MappingProxyType
 
 from gitops_mc.core.disruption import Action, ActionType
+from gitops_mc.core.forecast.model import Basis, ClusterForecast, FleetForecast, RestsOn, Spread, WaveForecast
 from gitops_mc.core.ignition import Entry, EntryKind
 from gitops_mc.core.model import (
     ClusterScope,
@@ -50,6 +51,7 @@ from gitops_mc.core.preview.model import (
 )
 from gitops_mc.core.redact import Redactor, redactor_for
 from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.paces import Work
 from tests.core.machine_configs import machine_config
 from tests.core.preview_builder import (
     AT,
@@ -132,6 +134,7 @@ def reboot() -> Preview:
         ),
         advice=(Advice(AdviceKind.NOTE, ("edge-01",), "first contact: the plan waits for approval"),),
     )
+    live = replace(live, forecast=_forecast((change.name,), lanes=1))
     verdict = Verdict(
         State.OK,
         "Reboots 3 nodes in 1 cluster: unit chronyd.service is added and no policy covers it",
@@ -143,6 +146,61 @@ def reboot() -> Preview:
     return Preview("edge", ON_BASE, PullChanges((change,), untouched=1), live, verdict)
 
 
+def _forecast(names: Sequence[str], lanes: int) -> FleetForecast:
+    """The first one alone, then the others side by side, each an hour; of the last one nobody knows."""
+    first = ClusterForecast(
+        names[0],
+        "canary",
+        Standing.READY,
+        _spread(0, 0),
+        _spread(60, 74),
+        _spread(60, 74),
+        windows=_spread(0, 20),
+    )
+    rest = tuple(
+        ClusterForecast(
+            name,
+            "rest",
+            Standing.READY,
+            _spread(at, at * 1.2),
+            _spread(at + 60, at * 1.2 + 74),
+            _spread(60, 74),
+            after="wave rest is approved",
+            windows=_spread(30, 45),
+            untimed=("logcenter",),
+        )
+        for at, name in ((60 * (position // lanes), name) for position, name in enumerate(names[1:]))
+    )
+    waves = [
+        WaveForecast(
+            "canary", (first,), _spread(0, 0), _spread(90, 104), _spread(90, 104), timedelta(minutes=30)
+        )
+    ]
+    if rest:
+        last = rest[-1].end
+        lost = replace(rest[-1], start=None, end=None, takes=None, no_time="no answer within 20 seconds")
+        approve = "gitops-mc apply --approve rest"
+        clusters = (*rest[:-1], lost)
+        after = "wave rest is approved"
+        waves.append(WaveForecast("rest", clusters, _spread(0, 0), last, last, approval=approve, after=after))
+    resting = RestsOn(Work.REBOOT, Basis.HISTORY, 12, "nodes that reboot: 12 earlier steps")
+    return FleetForecast(
+        tuple(waves),
+        (),
+        _spread(90 + 60 * -(-len(rest) // lanes), 104 + 72 * -(-len(rest) // lanes)),
+        tuple(wave.approval for wave in waves if wave.approval),
+        (names[0],),
+        f"{names[-1]}: no answer within 20 seconds" if rest else "",
+        (resting,),
+        samples=200,
+        seed=1,
+    )
+
+
+def _spread(p50: float, p95: float) -> Spread:
+    return Spread(timedelta(minutes=p50), timedelta(minutes=p95))
+
+
 def five_hundred() -> Preview:
     """A change of a shared set: five hundred clusters, all alike."""
     names = [f"edge-{number:03}" for number in range(1, 501)]
@@ -151,6 +209,8 @@ def five_hundred() -> Preview:
         AT,
         fleet(HEAD, (live_cluster(change) for change in changes), at_once=25),
         fleet(BASE, (no_change(change.name, change.wave) for change in changes), at_once=25),
+        forecast=_forecast(names, lanes=25),
+        unasked=12,
     )
     verdict = Verdict(
         State.OK, "Reboots 1500 nodes in 500 clusters: unit chronyd.service is added and no policy covers it"

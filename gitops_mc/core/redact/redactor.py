@@ -17,6 +17,9 @@ from gitops_mc.core.redact.places import (
 )
 from gitops_mc.core.redact.spellings import SHORTEST, needles
 
+CUT = "…"
+"""What stands where a text was cut."""
+
 
 def secrets_of(sensitive: Sensitive, bodies: Iterable[JsonObject]) -> frozenset[bytes]:
     """Every sensitive value in these objects, desired and live, rendered ones too, and in kubectl's copies of them."""
@@ -50,7 +53,7 @@ class Redactor:
     Looked for are the values, their lines, the values of assignments in them, and words of letters and digits; as plain
     text, escaped as in JSON, YAML, HTML and Python, percent-encoded, in hex, and in base64 (at any place in a larger
     blob). Values of fewer than six characters are not looked for: `hide` takes them out where they stand, and only there.
-    Redact before shortening: half a secret is not recognised.
+    Redact before shortening: half a secret is not recognised, but by the `…` behind it.
     """
 
     __slots__ = ("_by_beginning", "_sensitive")
@@ -119,7 +122,20 @@ class Redactor:
             size = sizes.get(text[start : start + length])
             if size is not None:
                 return start + length, size
-        return None
+        return self._cut_at(text, start)
+
+    def _cut_at(self, text: str, start: int) -> tuple[int, int] | None:
+        """The same of a needle that was cut short before, as the `…` behind its beginning says."""
+        by_length = self._by_beginning[text[start : start + SHORTEST]]
+        end = text.find(CUT, start + SHORTEST, start + by_length[0][0])
+        if end < 0:
+            return None
+        beginning = text[start:end]
+        sizes = (
+            n for _, needles in by_length for needle, n in needles.items() if needle.startswith(beginning)
+        )
+        size = next(sizes, None)
+        return None if size is None else (end, size)
 
     def redact_json(self, value: Any) -> Any:
         """A copy of a JSON value with every string redacted, keys included; a number that is a secret becomes a marker."""

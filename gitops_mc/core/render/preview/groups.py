@@ -16,6 +16,7 @@ from gitops_mc.core.preview.model import (
     Origin,
     PoolChange,
     PoolEntry,
+    WithoutEffect,
 )
 
 T = TypeVar("T")
@@ -47,7 +48,7 @@ def objects_of(clusters: Iterable[ClusterChange]) -> tuple[Shared[ObjectChange],
             for cluster in clusters
             for change in cluster.objects
         ),
-        lambda o: (o.key.kind, o.key.name, o.change),
+        lambda o: (o.key.kind, o.key.name, o.change, o.kept),
     )
 
 
@@ -56,6 +57,14 @@ def pools_of(clusters: Iterable[ClusterChange]) -> tuple[Shared[PoolChange], ...
     return _gathered(
         ((cluster.name, pool, _pool(pool, cluster.name)) for cluster in clusters for pool in cluster.pools),
         lambda p: (p.pool, len(p.entries), p.disruption.actions),
+    )
+
+
+def unselected_of(clusters: Iterable[ClusterChange]) -> tuple[Shared[WithoutEffect], ...]:
+    """Configs that no pool takes, each once."""
+    return _gathered(
+        ((c.name, found, _without_effect(found, c.name)) for c in clusters for found in c.unselected),
+        lambda w: w.config.config,
     )
 
 
@@ -71,9 +80,9 @@ def modules_of(clusters: Iterable[ClusterChange]) -> tuple[Shared[ModuleChange],
     )
 
 
-def sorted_by(items: Iterable[tuple[str, K]]) -> tuple[tuple[K, tuple[str, ...]], ...]:
-    """Names by what is said of them, in the order in which it is said first."""
-    found: dict[K, list[str]] = {}
+def sorted_by(items: Iterable[tuple[T, K]]) -> tuple[tuple[K, tuple[T, ...]], ...]:
+    """Names, or whatever else, by what is said of them, in the order in which it is said first."""
+    found: dict[K, list[T]] = {}
     for name, key in items:
         found.setdefault(key, []).append(name)
     return tuple((key, tuple(names)) for key, names in found.items())
@@ -154,9 +163,13 @@ def _pool(pool: PoolChange, cluster: str) -> PoolChange:
         pool,
         entries=tuple(_entry(entry, cluster) for entry in pool.entries),
         configs=_origins(pool.configs, cluster),
-        without_effect=tuple(replace(w, config=_origin(w.config, cluster)) for w in pool.without_effect),
+        without_effect=tuple(_without_effect(w, cluster) for w in pool.without_effect),
         inert=tuple(replace(i, place=_anywhere(i.place, cluster)) for i in pool.inert),
     )
+
+
+def _without_effect(found: WithoutEffect, cluster: str) -> WithoutEffect:
+    return replace(found, config=_origin(found.config, cluster))
 
 
 def _entry(entry: PoolEntry, cluster: str) -> PoolEntry:

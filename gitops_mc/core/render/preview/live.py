@@ -8,8 +8,8 @@ from gitops_mc.core.model import count
 from gitops_mc.core.preview.model import (
     AdviceKind,
     Conflict,
+    Drains,
     DrainsNotRead,
-    Hindrance,
     LivePreview,
     NoLive,
     Preview,
@@ -74,29 +74,37 @@ def _nothing() -> tuple[Block, ...]:
 
 
 def _drains(live: LivePreview) -> tuple[Block, ...]:
-    rows: list[tuple[Words, ...]] = []
-    notes: list[Words] = []
-    for cluster, found in live.drains.items():
-        if isinstance(found, DrainsNotRead):
-            notes.append(words(Strong(cluster), f": unknown since {at_words(found.since)}: {found.reason}"))
-        else:
-            rows += [_hindrance(cluster, hindrance) for hindrance in found.hindrances]
-            notes += [
-                words(Strong(cluster), f": {names_told(n.nodes, 'node')}: {n.told}") for n in found.notes
-            ]
-    table = Table(("cluster", "node", "what", "which", "told"), tuple(rows), "hindrance")
-    listed = Bullets(tuple(notes), "note")
-    return (*((table,) if rows else ()), *((listed,) if notes else ()))
-
-
-def _hindrance(cluster: str, found: Hindrance) -> tuple[Words, ...]:
-    return (
-        words(cluster),
-        words(found.node),
-        words(found.kind.value),
-        words(Code(found.subject)),
-        words(found.told),
+    found = [(c, d) for c, d in live.drains.items() if isinstance(d, Drains)]
+    alike = sorted_by(
+        ((cluster, h.node), (h.kind.value, h.subject, h.told)) for cluster, d in found for h in d.hindrances
     )
+    rows = tuple(
+        (
+            words(names_told(tuple(dict.fromkeys(cluster for cluster, _ in nodes)))),
+            words(names_told(tuple(node for _, node in nodes), "node")),
+            words(kind),
+            words(Code(subject)),
+            words(told),
+        )
+        for (kind, subject, told), nodes in alike
+    )
+    table = Table(("clusters", "nodes", "what", "which", "told"), rows, "hindrance")
+    notes = _notes(live)
+    return (*((table,) if rows else ()), *((Bullets(notes, "note"),) if notes else ()))
+
+
+def _notes(live: LivePreview) -> tuple[Words, ...]:
+    """What is said of nodes besides, and what was not read or left out; of clusters alike once."""
+    told = sorted_by((cluster, note) for cluster, found in live.drains.items() for note in _notes_of(found))
+    return tuple(words(Strong(names_told(names)), f": {note}") for note, names in told)
+
+
+def _notes_of(found: Drains | DrainsNotRead) -> Iterator[str]:
+    if isinstance(found, DrainsNotRead):
+        yield f"what hinders is unknown since {at_words(found.since)}: {found.reason}"
+    elif found.left_out:
+        yield f"{count(found.left_out, 'more hindrance')} of the kind"
+    yield from (f"{names_told(note.nodes, 'node')}: {note.told}" for note in found.notes)
 
 
 def _upgrades(live: LivePreview) -> tuple[Block, ...]:
@@ -111,7 +119,7 @@ def _path(path: UpgradePath, clusters: tuple[str, ...]) -> Words:
         if path.steps
         else f"{path.live or 'not installed'}, no way to {path.wanted} is known"
     )
-    state = "blocked: " if path.blocked else ""
+    state = "blocked: " if path.blocked else f"unknown ({path.unknown}): " if path.unknown else ""
     told = f"; {'; '.join(path.told)}" if path.told else ""
     return words(state, Strong(f"module {path.module}"), f" of {names_told(clusters)}: {steps}{told}")
 
@@ -136,6 +144,9 @@ def _already(live: LivePreview) -> tuple[Block, ...]:
     blocks: list[Block] = []
     if rows:
         blocks.append(Table(("wave", "clusters", "without this pull request"), rows, "row"))
+    if live.unasked:
+        told = f"{count(live.unasked, 'cluster')} that nothing changes on {'was' if live.unasked == 1 else 'were'} not looked at."
+        blocks.append(Paragraph(words(told)))
     same = len(live.already.clusters) - len(differing)
     if same:
         blocks.append(

@@ -18,6 +18,7 @@ from gitops_mc.core.render.preview.document import (
     Listing,
     Paragraph,
     Section,
+    Strong,
     Table,
     Words,
     words,
@@ -89,6 +90,8 @@ def _fields(change: ObjectChange) -> tuple[FieldChange, ...]:
 def _object(change: Shared[ObjectChange], sensitive: Sensitive) -> Fold:
     one = change.one
     blocks: list[Block] = [Paragraph(_where(one))]
+    if one.kept:
+        blocks.append(Paragraph(words(Strong("stays on the cluster"), f": {one.kept}")))
     for part in parts_of(one, sensitive):
         blocks += _part(part)
     told = f"{SIGNS[one.change]} {one.key.kind.value} {one.key.name} {one.change.value}: {change.told()}"

@@ -6,24 +6,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from gitops_mc.core.disruption import Disruption
-from gitops_mc.core.model import Kind, count
+from gitops_mc.core.forecast.model import ClusterForecast
+from gitops_mc.core.model import count
 from gitops_mc.core.preview.model import ChangeOf, ClusterChange, LivePreview, Preview, PullChanges
 from gitops_mc.core.render.plan_words import duration, headline
-from gitops_mc.core.render.preview.document import Basis, Block, Paragraph, Section, Table, words
+from gitops_mc.core.render.preview.document import Basis, Block, Paragraph, Section, Table, Words, words
 from gitops_mc.core.render.preview.groups import names_told, sorted_by
+from gitops_mc.core.render.preview.times import starts_told, takes_told
 from gitops_mc.core.rollout.preview import ClusterPreview
 
 _SHARE = 0.25
+_LEFT = "left as they are: nothing of it is changed any more"
 
 
 def overview(preview: Preview) -> Section:
     """One row for the clusters of a wave of which the same is to be said."""
     live = preview.live if isinstance(preview.live, LivePreview) else None
     clusters = preview.changes.clusters
-    outcome = {c.name: c for c in live.outcome.clusters} if live is not None else {}
     blocks: list[Block] = []
     if clusters:
-        blocks.append(_table(clusters, outcome) if live is not None else _table_of_git(clusters))
+        blocks.append(_table(clusters, live) if live is not None else _table_of_git(clusters))
     blocks.append(Paragraph(words(_rest(preview.changes))))
     basis = Basis.GIT if live is None else Basis.MERGED
     return Section("Waves and clusters", basis, tuple(blocks), _SHARE)
@@ -52,22 +54,42 @@ def _table_of_git(clusters: Sequence[ClusterChange]) -> Table:
     )
 
 
-def _table(clusters: Sequence[ClusterChange], outcome: Mapping[str, ClusterPreview]) -> Table:
-    rows = sorted_by((c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)))) for c in clusters)
+def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
+    outcome = {c.name: c for c in live.outcome.clusters}
+    forecast = {c.name: c for c in live.forecast.clusters} if live.forecast is not None else {}
+    rows = sorted_by(
+        (c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)), _no_time(forecast.get(c.name))))
+        for c in clusters
+    )
     return Table(
-        ("wave", "clusters", "objects", "nodes", "takes"),
+        ("wave", "clusters", "objects", "nodes", *(("starts",) if forecast else ()), "takes"),
         tuple(
             (
                 words(wave),
                 words(names_told(names)),
                 words(objects),
                 words(told or _nodes([outcome[name] for name in names])),
-                words("" if told else _takes([outcome[name] for name in names])),
+                *_when(names, outcome, forecast),
             )
-            for (wave, objects, told), names in rows
+            for (wave, objects, told, _), names in rows
         ),
         "row",
     )
+
+
+def _no_time(found: ClusterForecast | None) -> str:
+    """What keeps those apart of which the same would be said otherwise."""
+    return "" if found is None else f"{found.no_time} {found.after}"
+
+
+def _when(
+    names: Sequence[str], outcome: Mapping[str, ClusterPreview], forecast: Mapping[str, ClusterForecast]
+) -> tuple[Words, ...]:
+    """By the forecast, else by the settings."""
+    if not forecast:
+        return (words(_takes([outcome[name] for name in names if name in outcome])),)
+    found = [forecast[name] for name in names if name in forecast]
+    return (words(starts_told(found) if found else ""), words(takes_told(found)))
 
 
 def _wave(cluster: ClusterChange) -> str:
@@ -91,19 +113,18 @@ def _nodes_of_git(cluster: ClusterChange) -> str:
     disturbed = [p for p in cluster.pools if p.disruption.causes]
     if disturbed:
         return "; ".join(f"{pool.pool}: {actions_told(pool.disruption)}" for pool in disturbed)
-    configs = any(change.key.kind is Kind.MACHINE_CONFIG for change in cluster.objects)
-    return (
-        "not known from Git: no pool of the repository takes it"
-        if configs and not cluster.pools
-        else "no change"
-    )
+    if cluster.membership is ChangeOf.REMOVED:
+        return _LEFT
+    if cluster.unselected:
+        return "not known: no pool in Git takes what changes"
+    return "no change"
 
 
 def _class(cluster: ClusterChange, found: ClusterPreview | None) -> str:
     """What is said in place of numbers, where these are not all there is to say; empty: the numbers are."""
     if found is None:
         if cluster.membership is ChangeOf.REMOVED:
-            return "left as they are: nothing of it is changed any more"
+            return _LEFT
         return "unknown: it is not among the clusters that were read"
     if found.unknown or found.desired.blocked or found.refused or found.plan is None:
         return headline(found)

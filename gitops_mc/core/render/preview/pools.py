@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gitops_mc.core.model import Place, count
 from gitops_mc.core.plan import PoolImpact
-from gitops_mc.core.preview.model import LivePreview, Origin, PoolChange, PoolEntry, Preview
+from gitops_mc.core.preview.model import LivePreview, Origin, PoolChange, PoolEntry, Preview, WithoutEffect
 from gitops_mc.core.render.preview.document import (
     Basis,
     Block,
@@ -21,7 +21,7 @@ from gitops_mc.core.render.preview.document import (
     Words,
     words,
 )
-from gitops_mc.core.render.preview.groups import Shared, pools_of
+from gitops_mc.core.render.preview.groups import Shared, pools_of, unselected_of
 from gitops_mc.core.render.preview.overview import actions_told
 
 _WHY, _EFFECTIVE, _BACK = 0.2, 0.1, 0.05
@@ -33,7 +33,8 @@ def why(preview: Preview) -> Section:
     for pool in pools_of(preview.changes.clusters):
         if not pool.one.disruption.causes:
             continue
-        told = f" of {pool.told()}: each node: {actions_told(pool.one.disruption)}"
+        new = f", a new pool whose nodes come from {pool.one.comes_from}" if pool.one.comes_from else ""
+        told = f" of {pool.told()}{new}: each node: {actions_told(pool.one.disruption)}"
         blocks.append(Paragraph(words(Strong(f"pool {pool.one.pool}"), told + _numbers(preview, pool))))
         blocks.append(Bullets(tuple(_reason(e) for e in _deciding(pool.one)), "reason"))
     return Section("Why", Basis.GIT, tuple(blocks), _WHY)
@@ -44,6 +45,7 @@ def effective(preview: Preview) -> Section:
     pools = pools_of(preview.changes.clusters)
     blocks = (
         *(_effective(pool) for pool in pools if pool.one.entries or pool.one.without_effect),
+        *_unselected(preview),
         *(block for pool in pools for block in _inert(pool)),
     )
     return Section("What each pool gets", Basis.GIT, blocks, _EFFECTIVE)
@@ -128,13 +130,7 @@ def _effective(pool: Shared[PoolChange]) -> Fold:
         told = "The result depends on the merge order of the cluster's operator: rename configs so that every order agrees."
         blocks.append(Paragraph(words(Strong(told))))
     if one.without_effect:
-        items = tuple(
-            words(
-                Code(w.config.config), " (", place_told(w.config.place), f") changes nothing here: {w.reason}"
-            )
-            for w in one.without_effect
-        )
-        blocks.append(Bullets(items, "config"))
+        blocks.append(Bullets(tuple(_without_effect(w) for w in one.without_effect), "config"))
     if one.configs:
         merged = tuple(words(Code(o.config), " ", place_told(o.place)) for o in one.configs)
         blocks.append(
@@ -147,6 +143,29 @@ def _effective(pool: Shared[PoolChange]) -> Fold:
         tuple(blocks),
         "pool",
     )
+
+
+def _without_effect(found: WithoutEffect) -> Words:
+    config = found.config
+    return words(
+        Code(config.config), " (", place_told(config.place), f") changes nothing here: {found.reason}"
+    )
+
+
+def _unselected(preview: Preview) -> tuple[Block, ...]:
+    """Configs that no pool takes, whatever is in them."""
+    items = tuple(
+        words(
+            Strong("no pool takes"),
+            " ",
+            Code(w.one.config.config),
+            " ",
+            place_told(w.one.config.place),
+            f" of {w.told()}: {w.one.reason}",
+        )
+        for w in unselected_of(preview.changes.clusters)
+    )
+    return (Bullets(items, "config"),) if items else ()
 
 
 def _row(entry: PoolEntry) -> tuple[Words, ...]:

@@ -24,6 +24,7 @@ from gitops_mc.core.render.preview.live import already, merged_sections, read_to
 from gitops_mc.core.render.preview.objects import diffs, modules, settings
 from gitops_mc.core.render.preview.overview import overview
 from gitops_mc.core.render.preview.pools import effective, going_back, place_told, why
+from gitops_mc.core.render.preview.times import times
 
 _PROBLEMS, _FOOT = 0.12, 0.03
 _SHORT = 12
@@ -40,6 +41,7 @@ def document_of(preview: Preview, redactor: Redactor) -> Document:
         modules(preview),
         settings(preview),
         going_back(preview),
+        times(preview),
         diffs(preview, redactor.sensitive),
         _problems(preview),
         already(preview),
