@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 
 from gitops_mc.app.ports import Tree
@@ -86,9 +87,8 @@ def changes_of(pull: PullStates) -> PullChanges:
     return pull_changes(pull.merge_base, pull.head)
 
 
-def preview_by_git(pull: PullStates, reason: str) -> Preview:
-    """The preview without a look at the clusters; `reason` says why none is taken."""
+def preview_by_git(pull: PullStates, reason: str, since: datetime | None = None) -> Preview:
+    """The preview without a look at the clusters; `reason` says why none is taken. `since`: when one was wanted and could not be."""
     changes = changes_of(pull)
-    live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason)
-    verdict = verdict_of(changes, live)
-    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict)
+    live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason, since)
+    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live))
