@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import reduce
 
+from gitops_mc.app.ports import Tree
 from gitops_mc.app.preview_ports import Pulls, PullTrees
 from gitops_mc.app.reading import ReadingCache, read_tree
 from gitops_mc.core.desired import DesiredState
@@ -25,6 +27,8 @@ class PullStates:
     base: DesiredState
     head: DesiredState
     merged: DesiredState | Conflict
+    both_changed: tuple[str, ...] = ()
+    """Files that base and head have both changed, by path."""
 
     @property
     def states(self) -> Iterator[DesiredState]:
@@ -50,7 +54,18 @@ def read_pull(pulls: Pulls, base: str, head: str, cache: ReadingCache) -> PullSt
     merge_base = read_tree(trees.merge_base, cache)
     at_base = merge_base if trees.base == trees.merge_base else read_tree(trees.base, cache)
     at_head = merge_base if trees.head == trees.merge_base else read_tree(trees.head, cache)
-    return PullStates(trees.revisions, merge_base, at_base, at_head, _merged(trees, at_base, at_head, cache))
+    merged = _merged(trees, at_base, at_head, cache)
+    return PullStates(trees.revisions, merge_base, at_base, at_head, merged, _both_changed(trees))
+
+
+def _both_changed(trees: PullTrees) -> tuple[str, ...]:
+    before = {entry.path: entry.blob for entry in trees.merge_base.entries}
+
+    def changed(tree: Tree) -> set[str]:
+        after = {entry.path: entry.blob for entry in tree.entries}
+        return {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+
+    return tuple(sorted(changed(trees.base) & changed(trees.head))) if trees.revisions.moved else ()
 
 
 def _merged(
@@ -72,9 +87,8 @@ def changes_of(pull: PullStates) -> PullChanges:
     return pull_changes(pull.merge_base, pull.head)
 
 
-def preview_by_git(pull: PullStates, reason: str) -> Preview:
-    """The preview without a look at the clusters; `reason` says why none is taken."""
+def preview_by_git(pull: PullStates, reason: str, since: datetime | None = None) -> Preview:
+    """The preview without a look at the clusters; `reason` says why none is taken. `since`: when one was wanted and could not be."""
     changes = changes_of(pull)
-    live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason)
-    verdict = verdict_of(changes, live)
-    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict)
+    live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason, since)
+    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live))

@@ -11,14 +11,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gitops_mc.core.disruption import Action, Disruption
-from gitops_mc.core.forecast.model import FleetForecast
 from gitops_mc.core.ignition import Entry, EntryChange
 from gitops_mc.core.model import Commit, Manifest, Place, Problem, ResourceKey
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import FleetPreview
+
+if TYPE_CHECKING:
+    from gitops_mc.core.forecast.model import FleetForecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,6 +356,8 @@ class NoLive:
     """Why nothing is said of the clusters: there is no access, or none is to be used for this pull request."""
 
     reason: str
+    since: datetime | None = None
+    """When somebody wanted to know, and could not; None: nobody asked."""
 
 
 LivePart: TypeAlias = "LivePreview | NoLive | Conflict"

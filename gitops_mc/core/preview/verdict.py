@@ -7,7 +7,7 @@ from being carried out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Final, assert_never
 
 from gitops_mc.core.model import Problem, Severity, count, named, sorted_problems
@@ -109,6 +109,8 @@ def _refused(live: LivePart) -> Iterator[str]:
 
 def _unknown(live: LivePart) -> Iterator[str]:
     """Clusters of which something that decides is not known, the one that is silent longest first."""
+    if isinstance(live, NoLive) and live.since is not None:
+        yield f"the clusters could not be asked at {live.since.astimezone(UTC):%H:%M} UTC: {clipped(live.reason, _TOLD)}"
     if not isinstance(live, LivePreview):
         return
     unread = sorted(live.unread, key=lambda each: (each.since, each.cluster))
@@ -262,5 +264,5 @@ def _beside(changes: PullChanges, live: LivePart) -> Iterator[str]:
     else:
         found = effects_by_git(changes)
     yield from (_done(effect) for effect in found[1:])
-    if isinstance(live, NoLive):
+    if isinstance(live, NoLive) and live.since is None:
         yield f"the clusters were not looked at: {live.reason}"
