@@ -15,7 +15,7 @@ LETTERS: Final[Mapping[StretchKind, str]] = {
     StretchKind.SHUT: "-",
 }
 _COLUMNS = 48
-_LONGEST_NAME = 28
+_LONGEST_NAME = 36
 
 
 def timeline_lines(timeline: Timeline) -> tuple[str, ...]:

@@ -49,9 +49,10 @@ def starts_told(clusters: Sequence[ClusterForecast]) -> str:
     found = sorted(c.start.p50 for c in clusters if c.start is not None)
     if not found:
         return ""
-    ends = [_moment_told(span) for span in dict.fromkeys((found[0], found[-1]))]
-    told = " to ".join(dict.fromkeys(ends))
-    return f"{told} from when {first.after}" if first.after else told
+    last = f", the last one after {about(found[-1])}" if found[-1] - found[0] >= _MINUTE else ""
+    if found[0] >= _MINUTE:
+        return f"{about(found[0])} after {first.after or 'the merge'}{last}"
+    return (f"as soon as {first.after}" if first.after else "at once") + last
 
 
 def takes_told(clusters: Iterable[ClusterForecast]) -> str:
@@ -74,7 +75,7 @@ def _blocks(found: FleetForecast) -> Iterator[Block]:
     if bars:
         last = max((s.end for bar in bars for s in bar.stretches), default=0.0)
         yield Timeline(bars, last)
-    rests = (*(words(f"rests on {r.told}") for r in found.rests_on), *_waits(found))
+    rests = (*(words(f"rests on: {r.told}") for r in found.rests_on), *_waits(found))
     if rests:
         yield Bullets(rests, "note")
 
@@ -154,10 +155,6 @@ def _cluster(cluster: ClusterForecast, offset: timedelta) -> Bar:
 def _spread_told(spread: Spread) -> str:
     low, high = about(spread.p50), about(spread.p95)
     return low if low == high else f"{low}, within {high}"
-
-
-def _moment_told(span: timedelta) -> str:
-    return "at once" if span < _MINUTE else f"after {about(span)}"
 
 
 def _minutes(span: timedelta) -> float:
