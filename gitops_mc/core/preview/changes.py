@@ -47,10 +47,11 @@ def pull_changes(before: DesiredState, after: DesiredState) -> PullChanges:
     earlier = {cluster.name: cluster for cluster in before.clusters}
     later = {cluster.name: cluster for cluster in after.clusters}
     waves_before, waves = _waves(before), _waves(after)
+    moved_from = _moved(before, after, waves_before, waves)
     changed = []
     for name in (*waves, *sorted(earlier.keys() - later.keys())):
         found = _cluster(name, earlier.get(name), later.get(name), makings)
-        moved = waves_before.get(name) if _moved(name, before, after, waves_before, waves) else None
+        moved = moved_from.get(name)
         if found.membership is not ChangeOf.CHANGED or moved is not None or makings.touches(found, earlier):
             changed.append(replace(found, wave=waves.get(name, ""), moved_from=moved))
     return PullChanges(
@@ -158,17 +159,15 @@ def _waves(state: DesiredState) -> dict[str, str]:
 
 
 def _moved(
-    name: str,
-    before: DesiredState,
-    after: DesiredState,
-    waves_before: Mapping[str, str],
-    waves: Mapping[str, str],
-) -> bool:
-    """Whether a cluster that stays falls into another wave. Where one side has no waves at all, that is a setting."""
-    if name not in waves or name not in waves_before or _unreadable(before) or _unreadable(after):
-        return False
+    before: DesiredState, after: DesiredState, waves_before: Mapping[str, str], waves: Mapping[str, str]
+) -> Mapping[str, str]:
+    """Of clusters that stay and fall into another wave: the one they were in. Where one side has no waves at all, that is a
+    setting.
+    """
     named = before.policy.rollout.waves is not None and after.policy.rollout.waves is not None
-    return named and waves_before[name] != waves[name]
+    if not named or _unreadable(before) or _unreadable(after):
+        return {}
+    return {name: was for name, was in waves_before.items() if name in waves and waves[name] != was}
 
 
 def _settings(before: DesiredState, after: DesiredState) -> tuple[SettingChange, ...]:

@@ -17,9 +17,10 @@ from gitops_mc.core.ignition import (
     effective_of,
     entries_changed,
     merge,
+    read,
 )
 from gitops_mc.core.model import POLICY_NAME, DesiredCluster, JsonObject, Kind, Manifest, ResourceKey
-from gitops_mc.core.pools import WORKER_POOL
+from gitops_mc.core.pools import BUILT_IN_POOLS, WORKER_POOL
 from gitops_mc.core.preview.entries import entry_place
 from gitops_mc.core.preview.inert import inert_entries
 from gitops_mc.core.preview.model import Origin, PoolChange, PoolEntry, WithoutEffect
@@ -125,7 +126,6 @@ def _change(case: Case, pool: _Pool) -> PoolChange:
     policy = case.policy
     disruption = disruption_of(pool.now, pool.then, policy)
     entries = tuple(_entries(pool, disruption))
-    other = merge([m.body for m in pool.configs.values()], _ORDERS[case.order])
     return PoolChange(
         pool.name,
         entries,
@@ -134,9 +134,15 @@ def _change(case: Case, pool: _Pool) -> PoolChange:
         configs=tuple(pool.origin(config) for config in pool.then.configs),
         without_effect=tuple(_without_effect(case, pool)),
         inert=inert_entries(entries, policy, pool.then, _policy_manifest(case.after)),
-        order_matters=bool(entries_changed(pool.then, other)),
+        order_matters=_order_matters(case, pool),
         comes_from=pool.comes_from,
     )
+
+
+def _order_matters(case: Case, pool: _Pool) -> bool:
+    bodies = [m.body for m in pool.configs.values()]
+    inherited = {read(body).role in BUILT_IN_POOLS for body in bodies}
+    return len(inherited) > 1 and bool(entries_changed(pool.then, merge(bodies, _ORDERS[case.order])))
 
 
 def _entries(pool: _Pool, disruption: Disruption) -> Iterator[PoolEntry]:
@@ -181,15 +187,31 @@ def _say(pool: _Pool, change: EntryChange) -> tuple[str, tuple[str, ...], tuple[
 def _without_effect(case: Case, pool: _Pool) -> Iterator[WithoutEffect]:
     for name in _written(case, pool):
         earlier = pool.configs_before.get(name)
+        if _decides_alone(pool, name, earlier):
+            continue
         others = [m.body for other, m in pool.configs.items() if other != name]
         without = merge([*others, *([] if earlier is None else [earlier.body])], case.order)
         if not entries_changed(without, pool.then):
             yield WithoutEffect(pool.origin(name), _reason(pool, name, earlier))
 
 
+def _decides_alone(pool: _Pool, name: str, earlier: Manifest | None) -> bool:
+    """Whether it changes an entry that no other config declares: seen without another merge."""
+    for change in _own_changes(pool, name, earlier):
+        found = pool.then.entries.get(change.entry)
+        if found is not None and found.contributors == (name,) and not found.overridden:
+            return True
+    return False
+
+
+def _own_changes(pool: _Pool, name: str, earlier: Manifest | None) -> tuple[EntryChange, ...]:
+    """In what a config differs by itself from what it was."""
+    was = merge([] if earlier is None else [earlier.body], MergeOrder.ALPHABETICAL)
+    return entries_changed(was, effective_of(pool.configs[name].body))
+
+
 def _reason(pool: _Pool, name: str, earlier: Manifest | None) -> str:
-    own = effective_of(pool.configs[name].body)
-    changed = entries_changed(merge([] if earlier is None else [earlier.body], MergeOrder.ALPHABETICAL), own)
+    changed = _own_changes(pool, name, earlier)
     if not changed:
         told = "its files, units, keys and kernel arguments are as they were"
         return told if earlier is not None else "it has no files, units, keys or kernel arguments"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gitops_mc.core.diff import never_deleted
-from gitops_mc.core.ignition import effective_of, entries_changed, keep_live_encoding
+from gitops_mc.core.ignition import keep_live_encoding
 from gitops_mc.core.model import (
     MACHINE_CONFIG_MODULE,
     PRUNE_ANNOTATION,
@@ -19,6 +19,7 @@ from gitops_mc.core.model import (
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.preview.model import ChangeOf, ModuleChange, ObjectChange
 from gitops_mc.core.raw import section, text
+from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules import place_of
 
 
@@ -76,9 +77,11 @@ def standing_after(before: DesiredCluster, after: DesiredCluster, prune: Prune) 
 def _as_written(manifest: Manifest, before: Manifest | None) -> Manifest:
     if before is None or manifest.key.kind is not Kind.MACHINE_CONFIG or before.body is manifest.body:
         return manifest
-    if not entries_changed(effective_of(before.body), effective_of(manifest.body)):
-        return manifest
-    return replace(manifest, body=keep_live_encoding(manifest.body, before.body))
+    was, will = before.body, manifest.body
+    return replace(manifest, body=_WRITTEN.get((was, will), (), lambda: keep_live_encoding(will, was)))
+
+
+_WRITTEN: Remembered[JsonObject] = Remembered()
 
 
 def module_changes(objects: Sequence[ObjectChange]) -> Iterator[ModuleChange]:

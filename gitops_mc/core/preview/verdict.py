@@ -17,11 +17,16 @@ from gitops_mc.core.preview.model import (
     AdviceKind,
     ChangeOf,
     Conflict,
+    Drains,
+    DrainsNotRead,
+    Hindrance,
+    HindranceKind,
     LivePart,
     LivePreview,
     NoLive,
     PullChanges,
     State,
+    UpgradePath,
     Verdict,
 )
 from gitops_mc.core.preview.refused import refusals_of
@@ -32,6 +37,8 @@ LONGEST: Final = 300
 _REASONS: Final = 2
 _TOLD: Final = 110
 """Characters of a reason that a cluster, a file or a server gives."""
+_SHORT: Final = timedelta(minutes=1)
+"""Nobody plans for less."""
 
 
 def verdict_of(changes: PullChanges, live: LivePart) -> Verdict:
@@ -39,7 +46,7 @@ def verdict_of(changes: PullChanges, live: LivePart) -> Verdict:
     not known stands in the reasons.
     """
     errors = errors_of(changes)
-    trouble = (*_blocked(errors, changes), *_conflict(live), *_refused(live))
+    trouble = (*_blocked(errors, changes), *_conflict(live), *_refused(live), *_no_way(live))
     unknown = tuple(_unknown(live))
     effect = _whole(changes, live)
     beside = tuple(_beside(changes, live))
@@ -107,6 +114,19 @@ def _refused(live: LivePart) -> Iterator[str]:
     yield f"refused {on_clusters(names)}: {clipped(found[0][1], _TOLD)}{more}"
 
 
+def _no_way(live: LivePart) -> Iterator[str]:
+    """Modules that cannot be taken to the version that is wanted."""
+    for cluster, path in _upgrades(live):
+        if path.blocked:
+            told = path.told[0] if path.told else "no way is known"
+            yield f"refused on {clipped(cluster)}: module {clipped(path.module)} {clipped(path.wanted)}: {clipped(told, _TOLD)}"
+
+
+def _upgrades(live: LivePart) -> Iterator[tuple[str, UpgradePath]]:
+    if isinstance(live, LivePreview):
+        yield from ((cluster, path) for cluster, paths in live.upgrades.items() for path in paths)
+
+
 def _unknown(live: LivePart) -> Iterator[str]:
     """Clusters of which something that decides is not known, the one that is silent longest first."""
     if isinstance(live, NoLive) and live.since is not None:
@@ -118,6 +138,9 @@ def _unknown(live: LivePart) -> Iterator[str]:
         more = f" (and {count(len(unread) - 1, 'more cluster')})" if len(unread) > 1 else ""
         since = moment(each.since, live.at)
         yield f"{clipped(each.cluster)} has not been read since {since}: {clipped(each.reason, _TOLD)}{more}"
+    for cluster, path in _upgrades(live):
+        if path.unknown:
+            yield f"whether module {clipped(path.module)} can be upgraded on {clipped(cluster)}: {clipped(path.unknown, _TOLD)}"
 
 
 # ----------------------------------------------------------------------------------------------------------- effect
@@ -236,13 +259,44 @@ def _where(advice: Advice) -> str:
     return on_clusters(advice.clusters) if advice.clusters else "now"
 
 
+def _waiting_drains(live: LivePreview) -> Iterator[str]:
+    found = [
+        (hindrance.node, hindrance.subject)
+        for drains in live.drains.values()
+        for hindrance in _found(drains)
+        if hindrance.kind is HindranceKind.BUDGET
+    ]
+    nodes = list(dict.fromkeys(node for node, _ in found))
+    budgets = list(dict.fromkeys(subject for _, subject in found))
+    if nodes:
+        whose = f"the drain of {listed(nodes, 2)}" if len(nodes) <= 2 else f"the drains of {len(nodes)} nodes"
+        what = "budget" if len(budgets) == 1 else "budgets"
+        yield f"{whose} would wait now: {what} {listed(budgets, 2)} {'allows' if len(budgets) == 1 else 'allow'} no disruption"
+
+
+def _found(drains: Drains | DrainsNotRead) -> tuple[Hindrance, ...]:
+    """What is known to be in the way."""
+    return drains.hindrances if isinstance(drains, Drains) else ()
+
+
 def _times(live: LivePreview) -> str:
+    """From the forecast where one was made; else what the plan reckons with."""
+    if live.forecast is not None:
+        takes = live.forecast.takes
+        if takes is None or takes.p95 < _SHORT or not _starting(live):
+            return ""
+        likely, late = about(takes.p50), about(takes.p95)
+        return f"; about {likely}" + (f" (P95 {late})" if late != likely else "")
     span = sum((wave.estimate for wave in live.outcome.waves), timedelta(0))
-    return f"; about {about(span)}" if span >= timedelta(minutes=1) else ""
+    return f"; about {about(span)}" if span >= _SHORT else ""
+
+
+def _starting(live: LivePreview) -> list[str]:
+    return [cluster.name for cluster in live.outcome.clusters if cluster.changes]
 
 
 def _start(live: LivePreview) -> str:
-    starting = [cluster.name for cluster in live.outcome.clusters if cluster.changes]
+    starting = _starting(live)
     return f", starts with {clipped(starting[0])}" if len(starting) > 1 else ""
 
 
