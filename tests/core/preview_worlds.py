@@ -198,7 +198,7 @@ def _forecast(names: Sequence[str], lanes: int) -> FleetForecast:
 
 
 def _spread(p50: float, p95: float) -> Spread:
-    return Spread(timedelta(minutes=p50), timedelta(minutes=p95))
+    return Spread(timedelta(minutes=p50 * 0.9), timedelta(minutes=p50), timedelta(minutes=p95))
 
 
 def five_hundred() -> Preview:

@@ -110,6 +110,8 @@ def _objects(cluster: ClusterChange) -> str:
 def _nodes_of_git(cluster: ClusterChange) -> str:
     if cluster.blocked:
         return f"blocked: {count(len(cluster.blocked), 'error')}, nothing of it is carried out"
+    if cluster.refused:
+        return f"refused: {'; '.join(cluster.refused)}"
     disturbed = [p for p in cluster.pools if p.disruption.causes]
     if disturbed:
         return "; ".join(f"{pool.pool}: {actions_told(pool.disruption)}" for pool in disturbed)

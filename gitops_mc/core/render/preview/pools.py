@@ -36,6 +36,16 @@ def why(preview: Preview) -> Section:
         new = f", a new pool whose nodes come from {pool.one.comes_from}" if pool.one.comes_from else ""
         told = f" of {pool.told()}{new}: each node: {actions_told(pool.one.disruption)}"
         blocks.append(Paragraph(words(Strong(f"pool {pool.one.pool}"), told + _numbers(preview, pool))))
+        if pool.one.paused:
+            blocks.append(
+                Paragraph(
+                    words(
+                        "Its manifest holds it: nothing of this reaches a node until ",
+                        Code("paused"),
+                        " goes.",
+                    )
+                )
+            )
         blocks.append(Bullets(tuple(_reason(e) for e in _deciding(pool.one)), "reason"))
     return Section("Why", Basis.GIT, tuple(blocks), _WHY)
 

@@ -100,6 +100,7 @@ def _cluster(cluster: ClusterChange) -> JsonObject:
         "movedFrom": cluster.moved_from,
         "membership": cluster.membership.value,
         "objects": len(cluster.objects),
+        "refused": list(cluster.refused),
         "problems": [problem_json(problem) for problem in cluster.blocked],
     }
 
@@ -128,6 +129,7 @@ def _pool(pool: Shared[PoolChange]) -> JsonObject:
         "clusters": list(pool.clusters),
         "pool": one.pool,
         "comesFrom": one.comes_from or None,
+        "paused": one.paused,
         "node": _disruption(one.disruption),
         "goingBack": _disruption(one.revert),
         "entries": [_entry(entry) for entry in one.entries],

@@ -172,7 +172,11 @@ def _times(cluster: ClusterForecast) -> JsonObject:
 def _spread(spread: Spread | None) -> JsonObject | None:
     if spread is None:
         return None
-    return {"p50Seconds": _seconds(spread.p50), "p95Seconds": _seconds(spread.p95)}
+    return {
+        "p05Seconds": _seconds(spread.p05),
+        "p50Seconds": _seconds(spread.p50),
+        "p95Seconds": _seconds(spread.p95),
+    }
 
 
 def _seconds(span: timedelta) -> int:

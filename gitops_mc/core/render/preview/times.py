@@ -60,7 +60,7 @@ def takes_told(clusters: Iterable[ClusterForecast]) -> str:
     found = [c.takes for c in clusters if c.takes is not None]
     if not found:
         return ""
-    return _spread_told(Spread(min(s.p50 for s in found), max(s.p95 for s in found)))
+    return _span_told(min(s.p50 for s in found), max(s.p95 for s in found))
 
 
 def _blocks(found: FleetForecast) -> Iterator[Block]:
@@ -153,7 +153,11 @@ def _cluster(cluster: ClusterForecast, offset: timedelta) -> Bar:
 
 
 def _spread_told(spread: Spread) -> str:
-    low, high = about(spread.p50), about(spread.p95)
+    return _span_told(spread.p50, spread.p95)
+
+
+def _span_told(likely: timedelta, late: timedelta) -> str:
+    low, high = about(likely), about(late)
     return low if low == high else f"{low}, within {high}"
 
 
