@@ -231,7 +231,11 @@ def no_access() -> Preview:
         ("no access to the clusters was given",),
     )
     return Preview(
-        "", MOVED, PullChanges(changes, untouched=12), NoLive("no access to the clusters was given"), verdict
+        "",
+        MOVED,
+        PullChanges(changes, untouched=12),
+        NoLive("no access to the clusters was given", AT),
+        verdict,
     )
 
 

@@ -63,8 +63,8 @@ def read_told(preview: Preview) -> str:
     match preview.live:
         case LivePreview(at=at):
             return f"read {at_words(at)}"
-        case NoLive(reason):
-            return f"not read: {reason}"
+        case NoLive(reason, since):
+            return f"not read{f', unknown since {at_words(since)}' if since else ''}: {reason}"
         case Conflict():
             return "not read: base and head cannot be merged"
 

@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from gitops_mc.core.model import count
 from gitops_mc.core.preview.model import Preview, State
 from gitops_mc.core.redact import Redactor
+from gitops_mc.core.render.lines import one_line
 from gitops_mc.core.render.markdown_text import code, fence_for, in_html, inline, led, shortened
 from gitops_mc.core.render.preview.document import (
     Basis,
@@ -189,7 +190,7 @@ def _rows(head: str, rows: Sequence[str], room: int, what: str) -> Piece:
 
 def _listing(listing: Listing, room: int) -> Piece:
     """What is to be pasted is shown whole or not at all; of anything else the beginning."""
-    lines = [shortened(line, _LONGEST_LINE) for line in listing.lines]
+    lines = [one_line(shortened(line, _LONGEST_LINE)) for line in listing.lines]
     whole = _fenced(listing.language, lines)
     if size(whole) <= room:
         return Piece(whole)

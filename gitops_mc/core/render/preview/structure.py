@@ -68,10 +68,10 @@ def _not_read(live: LivePreview | NoLive | Conflict) -> JsonObject | None:
     match live:
         case LivePreview():
             return None
-        case NoLive(reason):
-            return {"reason": reason, "conflicts": []}
+        case NoLive(reason, since):
+            return {"reason": reason, "since": since and since.isoformat(timespec="seconds"), "conflicts": []}
         case Conflict(paths):
-            return {"reason": "base and head cannot be merged", "conflicts": list(paths)}
+            return {"reason": "base and head cannot be merged", "since": None, "conflicts": list(paths)}
 
 
 def _changes(changes: PullChanges, redactor: Redactor) -> JsonObject:
