@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.markdown_text import code, fence_for, in_html, inline, led
-from gitops_mc.core.render.preview.fitting import by_share, evenly
+from gitops_mc.core.render.preview.fitting import by_share, evenly, usefully
 from gitops_mc.core.render.preview.markdown import GITHUB, preview_markdown
 from gitops_mc.core.render.preview.page import preview_html
 from gitops_mc.core.render.preview.structure import preview_json
@@ -112,7 +112,8 @@ def test_what_a_reader_sees_is_what_was_written() -> None:
 
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=12), st.integers(-5, 50_000))
 def test_nobody_gets_more_than_there_is_or_than_wanted(wanted: list[int], room: int) -> None:
-    for rooms in (evenly(wanted, room), by_share(wanted, [1.0] * len(wanted), room)):
+    shares = [1.0] * len(wanted)
+    for rooms in (evenly(wanted, room), usefully(wanted, room, 300), by_share(wanted, shares, room)):
         assert sum(rooms) <= max(0, room)
         assert all(0 <= got <= want for got, want in zip(rooms, wanted, strict=True))
         if sum(wanted) <= room:

@@ -30,7 +30,7 @@ from gitops_mc.core.render.preview.document import (
     Timeline,
     Words,
 )
-from gitops_mc.core.render.preview.fitting import Piece, by_share, evenly, size
+from gitops_mc.core.render.preview.fitting import Piece, by_share, size, usefully
 from gitops_mc.core.render.preview.timeline import timeline_lines
 from gitops_mc.core.render.preview.whole import document_of
 
@@ -46,6 +46,8 @@ _LONGEST_LINE = 400
 """Of a diff."""
 _NOTE = 120
 """Bytes, for what was left out of a block."""
+_USEFUL = 700
+"""Bytes that a block gets at least, if it wants so much, or it gets none."""
 _END = 1_500
 """Bytes, for all that was left out."""
 _UNBOUNDED = 1 << 40
@@ -138,7 +140,7 @@ def _blocks(blocks: Sequence[Block], room: int) -> Piece:
     """All of them, or of each what its part of the room holds."""
     wanted = [_block(block, _UNBOUNDED) for block in blocks]
     sizes = [size(piece.text) for piece in wanted]
-    rooms = sizes if sum(sizes) <= room else evenly(sizes, room)
+    rooms = sizes if sum(sizes) <= room else usefully(sizes, room, _USEFUL)
     text, left_out, spare = "", Counter[str](), 0
     for block, full, want, own in zip(blocks, wanted, sizes, rooms, strict=True):
         piece = full if want <= own + spare else _block(block, own + spare)

@@ -47,6 +47,8 @@ def why(preview: Preview) -> Section:
                 )
             )
         blocks.append(Bullets(tuple(_reason(e) for e in _deciding(pool.one)), "reason"))
+    if not blocks:
+        blocks.append(Paragraph(words("No pool that Git knows gets anything else than before.")))
     return Section("Why", Basis.GIT, tuple(blocks), _WHY)
 
 
