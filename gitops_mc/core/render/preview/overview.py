@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from gitops_mc.core.disruption import Disruption
@@ -58,7 +58,7 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
     outcome = {c.name: c for c in live.outcome.clusters}
     forecast = {c.name: c for c in live.forecast.clusters} if live.forecast is not None else {}
     rows = sorted_by(
-        (c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)), _no_time(forecast.get(c.name))))
+        (c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)), _alike(c.name, outcome, forecast)))
         for c in clusters
     )
     return Table(
@@ -77,9 +77,16 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
     )
 
 
-def _no_time(found: ClusterForecast | None) -> str:
-    """What keeps those apart of which the same would be said otherwise."""
-    return "" if found is None else f"{found.no_time} {found.after}"
+def _alike(
+    name: str, outcome: Mapping[str, ClusterPreview], forecast: Mapping[str, ClusterForecast]
+) -> Hashable:
+    """What clusters in one row have in common besides: what kind of things happen there, and whether that has a time."""
+    found, times = outcome.get(name), forecast.get(name)
+    return (
+        found is not None
+        and (bool(found.rebooting), bool(found.draining), bool(found.impacts), found.untimed),
+        times is not None and (times.no_time, times.after),
+    )
 
 
 def _when(
