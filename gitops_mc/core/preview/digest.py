@@ -9,7 +9,16 @@ from typing import Any
 
 from gitops_mc.core.disruption import Action
 from gitops_mc.core.ignition import Entry
-from gitops_mc.core.model import JsonObject, Manifest, Place, ResourceKey, digest_of
+from gitops_mc.core.model import (
+    ClusterScope,
+    FleetScope,
+    JsonObject,
+    Manifest,
+    Place,
+    ResourceKey,
+    SharedScope,
+    digest_of,
+)
 from gitops_mc.core.preview.model import PullChanges
 
 
@@ -30,7 +39,7 @@ def _plain(value: Any) -> Any:
     match value:
         case Enum():
             return value.value
-        case Entry() | Action() | Place() | ResourceKey():
+        case Entry() | Action() | Place() | ResourceKey() | FleetScope() | ClusterScope() | SharedScope():
             return str(value)
         case Manifest():
             return {"place": str(value.place), "digest": digest_of(value.body)}
