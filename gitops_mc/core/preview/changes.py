@@ -38,12 +38,14 @@ from gitops_mc.core.rollout.waves import lines
 _OnNodes: TypeAlias = tuple[tuple[PoolChange, ...], tuple[WithoutEffect, ...]]
 
 
-def pull_changes(before: DesiredState, after: DesiredState) -> PullChanges:
+def pull_changes(
+    before: DesiredState, after: DesiredState, order: MergeOrder = MergeOrder.ALPHABETICAL
+) -> PullChanges:
     """Everything in which head differs from the merge base. Both were read to their end; the same two give the same value,
-    wherever it is made.
+    wherever it is made. `order`: in which the operators are taken to merge configs; by name, as the platform's docs say.
     """
     problems = compare_problems(before.problems, after.problems)
-    makings = _Makings(prune_of(before.policy.prune, after.policy.prune), frozenset(problems.new))
+    makings = _Makings(prune_of(before.policy.prune, after.policy.prune), order, frozenset(problems.new))
     earlier = {cluster.name: cluster for cluster in before.clusters}
     later = {cluster.name: cluster for cluster in after.clusters}
     waves_before, waves = _waves(before), _waves(after)
@@ -72,6 +74,7 @@ class _Makings:
     """
 
     prune: Prune
+    order: MergeOrder
     new_problems: frozenset[Problem]
     same: dict[tuple[int, int], bool] = field(default_factory=dict)
     on_nodes: dict[tuple[object, ...], _OnNodes] = field(default_factory=dict)
@@ -98,7 +101,7 @@ class _Makings:
             configs = {o.key.name: o.change for o in objects if o.key.kind is Kind.MACHINE_CONFIG}
             gone = frozenset(name for name, change in configs.items() if change is ChangeOf.REMOVED)
             standing = standing_after(before, after, self.prune)
-            case = Case(before, standing, frozenset(configs) - gone, gone, MergeOrder.ALPHABETICAL)
+            case = Case(before, standing, frozenset(configs) - gone, gone, self.order)
             self.on_nodes[key] = (pool_changes(case), unselected(case))
         return self.on_nodes[key]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_mc.core.disruption import Disruption, Policy, disruption_of, policy_of
 from gitops_mc.core.ignition import (
@@ -71,6 +71,8 @@ class _Pool:
     """The configs that head has, by name."""
     now: Effective
     then: Effective
+    back: Effective
+    """What it would have again if all that head brings were taken back: a pool that is new stays as long as it has nodes."""
 
     def origin(self, config: str, entry: Entry | None = None) -> Origin:
         manifest = self.homes.get(config)
@@ -115,7 +117,14 @@ def _pool(case: Case, name: str) -> _Pool:
         {m.key.name: m for m in case.after.of_kind(Kind.MACHINE_CONFIG) if m.key.name not in case.gone},
         merge([m.body for m in before], case.order),
         merge([m.body for m in after], case.order),
+        merge([m.body for m in selected(_taken_back(case), name)], case.order),
     )
+
+
+def _taken_back(case: Case) -> DesiredCluster:
+    known = {m.key for m in case.before.manifests}
+    pools = [m for m in case.after.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key not in known]
+    return replace(case.before, manifests=(*case.before.manifests, *pools)) if pools else case.before
 
 
 def _written(case: Case, pool: _Pool) -> tuple[str, ...]:
@@ -130,7 +139,7 @@ def _change(case: Case, pool: _Pool) -> PoolChange:
         pool.name,
         entries,
         disruption,
-        revert=disruption_of(pool.then, pool.now, case.policy_back),
+        revert=disruption_of(pool.then, pool.back, case.policy_back),
         configs=tuple(pool.origin(config) for config in pool.then.configs),
         without_effect=tuple(_without_effect(case, pool)),
         inert=inert_entries(entries, policy, pool.then, _policy_manifest(case.after)),

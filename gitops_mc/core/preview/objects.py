@@ -64,12 +64,14 @@ def kept_because(gone: Manifest, prune: Prune) -> str:
 
 def standing_after(before: DesiredCluster, after: DesiredCluster, prune: Prune) -> DesiredCluster:
     """What the cluster has once head is carried out: what head says, what stays although it is gone from Git, and contents in the
-    encoding that they have already wherever both mean the same (so the engine writes them).
+    encoding that they have already wherever both mean the same (so the engine writes them). A pool stays as long as it has nodes,
+    and these go with what it selects.
     """
     earlier = {m.key: m for m in before.manifests}
     manifests = {m.key: _as_written(m, earlier.get(m.key)) for m in after.manifests}
     for key, gone in earlier.items():
-        if key not in manifests and kept_because(gone, prune):
+        stays = key.kind is Kind.MACHINE_CONFIG_POOL or kept_because(gone, prune)
+        if key not in manifests and stays:
             manifests[key] = gone
     return replace(after, manifests=tuple(manifests[key] for key in sorted(manifests)))
 
