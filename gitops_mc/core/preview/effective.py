@@ -85,7 +85,9 @@ class _Pool:
 
 
 def pool_changes(case: Case) -> tuple[PoolChange, ...]:
-    """The pools known from Git in which something changes, or a config that changes is merged without effect; by name."""
+    """The pools known from Git in which something changes, there or back, or a config that changes is merged without effect; by
+    name.
+    """
     found = (_pool(case, name) for name in known_pools(case.after))
     return tuple(
         _change(case, pool) for pool in found if _written(case, pool) or entries_changed(pool.now, pool.then)
