@@ -90,7 +90,11 @@ def pool_changes(case: Case) -> tuple[PoolChange, ...]:
     """
     found = (_pool(case, name) for name in known_pools(case.after))
     return tuple(
-        _change(case, pool) for pool in found if _written(case, pool) or entries_changed(pool.now, pool.then)
+        _change(case, pool)
+        for pool in found
+        if _written(case, pool)
+        or entries_changed(pool.now, pool.then)
+        or entries_changed(pool.then, pool.back)
     )
 
 
