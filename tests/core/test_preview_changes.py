@@ -12,7 +12,7 @@ from gitops_mc.core.desired import DesiredState, load
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.digest import pull_digest
 from gitops_mc.core.preview.model import ChangeOf, ClusterChange, PullChanges
-from tests.core.desired_repositories import FLEET, desired, files
+from tests.core.desired_repositories import FLEET, desired, files, module
 from tests.core.preview_cases import CASES, changes_of, texts
 
 HEAD = "apiVersion: machineconfiguration.alauda.io/v1alpha1\n"
@@ -217,6 +217,37 @@ def test_a_policy_s_manifest_that_goes_leaves_its_entries_in_force() -> None:
     assert "never deleted" in next(o.kept for o in cluster.objects if o.change is ChangeOf.REMOVED)
 
 
+def test_more_than_may_go_at_once_is_known_to_be_refused() -> None:
+    limit = {"fleet.yaml": FLEET + "  prune: {enabled: true, maxDeletes: 2}\n"}
+    three = {f"clusters/edge-01/{n}.yaml": config(f"5{n}-worker-a", f"/etc/{n}") for n in range(4)}
+    keep = "clusters/edge-01/0.yaml"
+    cluster = only(changes({**limit, **three}, {**limit, keep: three[keep]}))
+    objects, entries = cluster.refused
+    assert objects.startswith("3 objects would be deleted, more than prune.maxDeletes (2)")
+    assert entries.startswith("3 files and units would leave pool worker, more than prune.maxDeletes (2)")
+    loosened = {"fleet.yaml": FLEET + "  prune: {enabled: true, maxDeletes: 5}\n"}
+    assert only(changes({**limit, **three}, {**loosened, keep: three[keep]})).refused
+    assert not only(changes({**loosened, **three}, {**loosened, keep: three[keep]})).refused
+
+
+@pytest.mark.parametrize("annotation", ["disabled", "confirmed"])
+def test_what_its_manifest_says_of_prune_counts(annotation: str) -> None:
+    kept = config("50-worker-b", "/etc/b").replace(
+        "{name:", f'{{annotations: {{gitops-mc.io/prune: "{annotation}"}}, name:', 1
+    )
+    both = {**PRUNE, A: config("50-worker-a"), "clusters/edge-01/b.yaml": kept}
+    (gone,) = only(changes(both, {**PRUNE, A: both[A]})).objects
+    assert bool(gone.kept) == (annotation == "disabled")
+
+
+def test_the_module_that_all_rests_on_stays_unless_its_removal_was_confirmed() -> None:
+    manifest = module("machine-config", "cpaas.io/cluster-name: edge-01", "name: edge-01-temporary-name,")
+    both = {**PRUNE, A: config("50-worker-a"), "clusters/edge-01/m.yaml": manifest}
+    cluster = only(changes(both, {**PRUNE, A: both[A]}))
+    assert "confirmed" in cluster.objects[0].kept
+    assert not cluster.modules
+
+
 # --------------------------------------------------------------------------------------------------------------- pools
 
 
@@ -240,6 +271,24 @@ def test_a_pool_that_is_new_is_told_as_a_node_of_pool_worker_sees_it() -> None:
     (infra,) = cluster.pools
     assert (infra.pool, infra.comes_from) == ("infra", "worker")
     assert [str(e.change) for e in infra.entries] == ["file /etc/b added"]
+
+
+def test_a_pool_that_its_manifest_holds_says_so() -> None:
+    held = {"clusters/edge-01/pool.yaml": pool("infra") + "  paused: true\n"}
+    cluster = only(changes({**held, A: config("50-worker-a")}, {**held, A: config("50-worker-a", text="2")}))
+    assert {p.pool: p.paused for p in cluster.pools} == {"infra": True, "worker": False}
+
+
+def test_a_pool_whose_manifest_goes_stays_as_long_as_it_has_nodes_and_they_go_with_it() -> None:
+    files = {
+        **PRUNE,
+        **POOL,
+        A: config("50-worker-a"),
+        "clusters/edge-01/i.yaml": config("60-infra-b", "/etc/b", role="infra"),
+    }
+    cluster = only(changes(files, {**PRUNE, A: files[A]}))
+    (infra,) = cluster.pools
+    assert (infra.pool, [str(e.change) for e in infra.entries]) == ("infra", ["file /etc/b removed"])
 
 
 def test_a_result_that_depends_on_the_merge_order_says_so() -> None:

@@ -20,7 +20,7 @@ from gitops_mc.core.model import (
     canonical_json,
 )
 from gitops_mc.core.policy import DEFAULT_POLICY, Prune
-from gitops_mc.core.preview.effective import Case, pool_changes, unselected
+from gitops_mc.core.preview.effective import Case, pool_changes, refused_removals, unselected
 from gitops_mc.core.preview.model import (
     ChangeOf,
     ClusterChange,
@@ -30,12 +30,18 @@ from gitops_mc.core.preview.model import (
     SettingChange,
     WithoutEffect,
 )
-from gitops_mc.core.preview.objects import module_changes, object_changes, prune_of, standing_after
+from gitops_mc.core.preview.objects import (
+    module_changes,
+    object_changes,
+    prune_of,
+    refused_deletions,
+    standing_after,
+)
 from gitops_mc.core.preview.problems import compare_problems
 from gitops_mc.core.preview.settings import setting_changes
 from gitops_mc.core.rollout.waves import lines
 
-_OnNodes: TypeAlias = tuple[tuple[PoolChange, ...], tuple[WithoutEffect, ...]]
+_OnNodes: TypeAlias = tuple[tuple[PoolChange, ...], tuple[WithoutEffect, ...], tuple[str, ...]]
 
 
 def pull_changes(
@@ -102,7 +108,8 @@ class _Makings:
             gone = frozenset(name for name, change in configs.items() if change is ChangeOf.REMOVED)
             standing = standing_after(before, after, self.prune)
             case = Case(before, standing, frozenset(configs) - gone, gone, self.order)
-            self.on_nodes[key] = (pool_changes(case), unselected(case))
+            limited = refused_removals(case, self.prune.max_deletes)
+            self.on_nodes[key] = (pool_changes(case), unselected(case), limited)
         return self.on_nodes[key]
 
 
@@ -118,7 +125,7 @@ def _cluster(
         return ClusterChange(name, "", membership, blocked=blocked)
     earlier = before or DesiredCluster(name, (), Content(""))
     objects = object_changes(earlier.manifests, after.manifests, makings.prune, makings.same_body)
-    pools, lost = ((), ()) if blocked else makings.nodes_of(earlier, after, objects)
+    pools, lost, limited = ((), (), ()) if blocked else makings.nodes_of(earlier, after, objects)
     return ClusterChange(
         name,
         "",
@@ -127,6 +134,7 @@ def _cluster(
         pools=pools,
         modules=tuple(module_changes(objects)),
         unselected=lost,
+        refused=(*refused_deletions(objects, makings.prune), *limited),
         blocked=blocked,
     )
 

@@ -20,12 +20,14 @@ from gitops_mc.core.ignition import (
     read,
 )
 from gitops_mc.core.model import POLICY_NAME, DesiredCluster, JsonObject, Kind, Manifest, ResourceKey
+from gitops_mc.core.plan.deletions import shrinking
 from gitops_mc.core.pools import BUILT_IN_POOLS, WORKER_POOL
 from gitops_mc.core.preview.entries import entry_place
 from gitops_mc.core.preview.inert import inert_entries
 from gitops_mc.core.preview.model import Origin, PoolChange, PoolEntry, WithoutEffect
 from gitops_mc.core.rules.policies import readable_policy
 from gitops_mc.core.rules.pools import known_pools, selected
+from gitops_mc.core.rules.shapes import at
 
 _ORDERS = {
     MergeOrder.ALPHABETICAL: MergeOrder.ROLE_FIRST,
@@ -98,6 +100,13 @@ def pool_changes(case: Case) -> tuple[PoolChange, ...]:
     )
 
 
+def refused_removals(case: Case, most: int) -> tuple[str, ...]:
+    """Why a pool may not lose so many files and units at once."""
+    pools = [_pool(case, name) for name in known_pools(case.after) if name in known_pools(case.before)]
+    found = shrinking({p.name: p.now for p in pools}, {p.name: p.then for p in pools}, None, most)
+    return tuple(refusal.reason for refusal in found)
+
+
 def unselected(case: Case) -> tuple[WithoutEffect, ...]:
     """Configs that come or change, and that no pool known from Git selects."""
     taken = {m.key.name for pool in known_pools(case.after) for m in selected(case.after, pool)}
@@ -151,6 +160,7 @@ def _change(case: Case, pool: _Pool) -> PoolChange:
         inert=inert_entries(entries, policy, pool.then, _policy_manifest(case.after)),
         order_matters=_order_matters(case, pool),
         comes_from=pool.comes_from,
+        paused=_paused(case.after, pool.name),
     )
 
 
@@ -238,6 +248,11 @@ def _reason(pool: _Pool, name: str, earlier: Manifest | None) -> str:
     if owners:
         return f"what it changes is overridden by {', '.join(sorted(owners))}"
     return "other configs say the same already"
+
+
+def _paused(cluster: DesiredCluster, pool: str) -> bool:
+    manifest = cluster.get(ResourceKey(cluster.name, Kind.MACHINE_CONFIG_POOL, pool))
+    return manifest is not None and at(manifest.body, "spec", "paused") is True
 
 
 def _policy_manifest(cluster: DesiredCluster) -> Manifest | None:

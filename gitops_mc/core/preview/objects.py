@@ -16,6 +16,7 @@ from gitops_mc.core.model import (
     Manifest,
     canonical_json,
 )
+from gitops_mc.core.plan.deletions import too_many
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.preview.model import ChangeOf, ModuleChange, ObjectChange
 from gitops_mc.core.raw import section, text
@@ -60,6 +61,14 @@ def kept_because(gone: Manifest, prune: Prune) -> str:
     if wish == "disabled":
         return f'{PRUNE_ANNOTATION}: "disabled" stands on it'
     return "" if prune.enabled else "prune is not enabled in fleet.yaml"
+
+
+def refused_deletions(objects: Sequence[ObjectChange], prune: Prune) -> tuple[str, ...]:
+    """Why so many deletions would not be carried out; none where they would be, as far as Git says."""
+    going = [found.key for found in objects if found.change is ChangeOf.REMOVED and not found.kept]
+    if len(going) <= prune.max_deletes:
+        return ()
+    return (too_many(going, f"more than prune.maxDeletes ({prune.max_deletes})").reason,)
 
 
 def standing_after(before: DesiredCluster, after: DesiredCluster, prune: Prune) -> DesiredCluster:
