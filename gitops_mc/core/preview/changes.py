@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.ignition import MergeOrder
@@ -20,15 +19,13 @@ from gitops_mc.core.model import (
     canonical_json,
 )
 from gitops_mc.core.policy import DEFAULT_POLICY, Prune
-from gitops_mc.core.preview.effective import Case, pool_changes, refused_removals, unselected
+from gitops_mc.core.preview.effective import Case, OnNodes, on_nodes
 from gitops_mc.core.preview.model import (
     ChangeOf,
     ClusterChange,
     ObjectChange,
-    PoolChange,
     PullChanges,
     SettingChange,
-    WithoutEffect,
 )
 from gitops_mc.core.preview.objects import (
     module_changes,
@@ -40,8 +37,6 @@ from gitops_mc.core.preview.objects import (
 from gitops_mc.core.preview.problems import compare_problems
 from gitops_mc.core.preview.settings import setting_changes
 from gitops_mc.core.rollout.waves import lines
-
-_OnNodes: TypeAlias = tuple[tuple[PoolChange, ...], tuple[WithoutEffect, ...], tuple[str, ...]]
 
 
 def pull_changes(
@@ -83,7 +78,7 @@ class _Makings:
     order: MergeOrder
     new_problems: frozenset[Problem]
     same: dict[tuple[int, int], bool] = field(default_factory=dict)
-    on_nodes: dict[tuple[object, ...], _OnNodes] = field(default_factory=dict)
+    on_nodes: dict[tuple[object, ...], OnNodes] = field(default_factory=dict)
 
     def touches(self, found: ClusterChange, earlier: Mapping[str, DesiredCluster]) -> bool:
         """Whether a cluster that stays differs: in what is written, or in whether anything of it may be."""
@@ -101,15 +96,14 @@ class _Makings:
 
     def nodes_of(
         self, before: DesiredCluster, after: DesiredCluster, objects: Sequence[ObjectChange]
-    ) -> _OnNodes:
+    ) -> OnNodes:
         key = (_identity(before), _identity(after))
         if key not in self.on_nodes:
             configs = {o.key.name: o.change for o in objects if o.key.kind is Kind.MACHINE_CONFIG}
             gone = frozenset(name for name, change in configs.items() if change is ChangeOf.REMOVED)
             standing = standing_after(before, after, self.prune)
             case = Case(before, standing, frozenset(configs) - gone, gone, self.order)
-            limited = refused_removals(case, self.prune.max_deletes)
-            self.on_nodes[key] = (pool_changes(case), unselected(case), limited)
+            self.on_nodes[key] = on_nodes(case, self.prune.max_deletes)
         return self.on_nodes[key]
 
 
@@ -125,16 +119,16 @@ def _cluster(
         return ClusterChange(name, "", membership, blocked=blocked)
     earlier = before or DesiredCluster(name, (), Content(""))
     objects = object_changes(earlier.manifests, after.manifests, makings.prune, makings.same_body)
-    pools, lost, limited = ((), (), ()) if blocked else makings.nodes_of(earlier, after, objects)
+    found = OnNodes() if blocked else makings.nodes_of(earlier, after, objects)
     return ClusterChange(
         name,
         "",
         membership,
         objects=objects,
-        pools=pools,
+        pools=found.pools,
         modules=tuple(module_changes(objects)),
-        unselected=lost,
-        refused=(*refused_deletions(objects, makings.prune), *limited),
+        unselected=found.unselected,
+        refused=(*refused_deletions(objects, makings.prune), *found.refused),
         blocked=blocked,
     )
 

@@ -86,60 +86,66 @@ class _Pool:
         return tuple(self.origin(config, entry) for config in configs)
 
 
-def pool_changes(case: Case) -> tuple[PoolChange, ...]:
-    """The pools known from Git in which something changes, there or back, or a config that changes is merged without effect; by
-    name.
-    """
-    found = (_pool(case, name) for name in known_pools(case.after))
-    return tuple(
-        _change(case, pool)
-        for pool in found
-        if _written(case, pool)
-        or entries_changed(pool.now, pool.then)
-        or entries_changed(pool.then, pool.back)
-    )
+@dataclass(frozen=True, slots=True)
+class OnNodes:
+    """What reaches nodes, and what does not."""
 
-
-def refused_removals(case: Case, most: int) -> tuple[str, ...]:
-    """Why a pool may not lose so many files and units at once."""
-    pools = [_pool(case, name) for name in known_pools(case.after) if name in known_pools(case.before)]
-    found = shrinking({p.name: p.now for p in pools}, {p.name: p.then for p in pools}, None, most)
-    return tuple(refusal.reason for refusal in found)
-
-
-def unselected(case: Case) -> tuple[WithoutEffect, ...]:
+    pools: tuple[PoolChange, ...] = ()
+    """Pools known from Git in which something changes, there or back, or a config that changes is merged without effect; by name."""
+    unselected: tuple[WithoutEffect, ...] = ()
     """Configs that come or change, and that no pool known from Git selects."""
-    taken = {m.key.name for pool in known_pools(case.after) for m in selected(case.after, pool)}
-    return tuple(
-        WithoutEffect(
-            Origin(manifest.key.name, manifest.place),
-            f"no pool in the repository selects it (known here: {', '.join(known_pools(case.after))})",
-        )
-        for manifest in case.after.of_kind(Kind.MACHINE_CONFIG)
-        if manifest.key.name in case.changed and manifest.key.name not in taken
+    refused: tuple[str, ...] = ()
+    """Why a pool may not lose so many files and units at once."""
+
+
+def on_nodes(case: Case, most: int) -> OnNodes:
+    """`most`: files and units that may leave a pool at once."""
+    pools = [_pool(case, name) for name in known_pools(case.after)]
+    there = [pool for pool in pools if not pool.comes_from]
+    limited = shrinking({p.name: p.now for p in there}, {p.name: p.then for p in there}, None, most)
+    return OnNodes(
+        tuple(_change(case, pool) for pool in pools if _moves(case, pool)),
+        tuple(_unselected(case, pools)),
+        tuple(refusal.reason for refusal in limited),
     )
+
+
+def _moves(case: Case, pool: _Pool) -> bool:
+    there = _written(case, pool) or entries_changed(pool.now, pool.then)
+    return bool(there or entries_changed(pool.then, pool.back))
+
+
+def _unselected(case: Case, pools: Sequence[_Pool]) -> Iterator[WithoutEffect]:
+    taken = {config for pool in pools for config in pool.configs}
+    known = ", ".join(pool.name for pool in pools)
+    for manifest in case.after.of_kind(Kind.MACHINE_CONFIG):
+        if manifest.key.name in case.changed and manifest.key.name not in taken:
+            reason = f"no pool in the repository selects it (known here: {known})"
+            yield WithoutEffect(Origin(manifest.key.name, manifest.place), reason)
 
 
 def _pool(case: Case, name: str) -> _Pool:
     """Nodes of a pool that is new are taken to come from pool worker, which every custom pool inherits (ACP docs)."""
     comes_from = "" if name in known_pools(case.before) else WORKER_POOL
     before, after = selected(case.before, comes_from or name), selected(case.after, name)
+    now = merge([m.body for m in before], case.order)
     return _Pool(
         name,
         comes_from,
         {m.key.name: m for m in after},
         {m.key.name: m for m in before},
         {m.key.name: m for m in case.after.of_kind(Kind.MACHINE_CONFIG) if m.key.name not in case.gone},
-        merge([m.body for m in before], case.order),
+        now,
         merge([m.body for m in after], case.order),
-        merge([m.body for m in selected(_taken_back(case), name)], case.order),
+        _taken_back(case, name) if comes_from else now,
     )
 
 
-def _taken_back(case: Case) -> DesiredCluster:
-    known = {m.key for m in case.before.manifests}
-    pools = [m for m in case.after.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key not in known]
-    return replace(case.before, manifests=(*case.before.manifests, *pools)) if pools else case.before
+def _taken_back(case: Case, pool: str) -> Effective:
+    """What a pool that is new selects of the configs of before."""
+    own = [m for m in case.after.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key.name == pool]
+    without = replace(case.before, manifests=(*case.before.manifests, *own))
+    return merge([m.body for m in selected(without, pool)], case.order)
 
 
 def _written(case: Case, pool: _Pool) -> tuple[str, ...]:
