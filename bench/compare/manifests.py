@@ -10,7 +10,17 @@ from pathlib import Path
 from gitops_mc.core.desired import SourceFile
 
 EACH = 25
-"""Manifests of a cluster."""
+"""Manifests of a cluster; the last one says that files may change quietly, so that no rule has anything to say."""
+POLICY = """\
+apiVersion: machineconfiguration.alauda.io/v1alpha1
+kind: MachineConfiguration
+metadata: {name: cluster}
+spec:
+  nodeDisruptionPolicy:
+    files:
+      - {path: /etc/a, actions: [{type: None}]}
+      - {path: /etc/b, actions: [{type: None}]}
+"""
 MANIFEST = """\
 apiVersion: machineconfiguration.alauda.io/v1alpha1
 kind: MachineConfig
@@ -54,9 +64,10 @@ def manifest(cluster: str, number: int, mark: str = "") -> str:
 def texts(clusters: int, each: int = EACH) -> Iterator[tuple[str, str]]:
     """Paths and contents."""
     for which in range(clusters):
-        for number in range(each):
-            name = f"edge-{which:04}"
+        name = f"edge-{which:04}"
+        for number in range(each - 1):
             yield f"clusters/{name}/{number:03}.yaml", manifest(name, number)
+        yield f"clusters/{name}/policy.yaml", POLICY + f"# cluster {name}\n"
 
 
 def files(clusters: int, each: int = EACH) -> list[SourceFile]:
