@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from gitops_mc.core.forecast.model import ClusterForecast, FleetForecast, Spread, WaveForecast
 from gitops_mc.core.model import JsonObject, digest_of
 from gitops_mc.core.preview.model import Drains, DrainsNotRead, LivePreview, NodeNote, UpgradePath
+from gitops_mc.core.preview.promised import promise_digest
 from gitops_mc.core.render.plan_words import headline, standing_words
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
 
@@ -16,6 +17,7 @@ def live_json(live: LivePreview) -> JsonObject:
         "readAt": _at(live.at),
         "halted": live.halted or None,
         "unasked": live.unasked,
+        "promise": promise_digest(live.outcome),
         "merged": _fleet(live.outcome),
         "already": _fleet(live.already),
         "underWay": [

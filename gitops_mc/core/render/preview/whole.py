@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gitops_mc.core.model import Commit, FleetScope, Problem, Severity, count
 from gitops_mc.core.preview.model import Conflict, LivePreview, Preview
+from gitops_mc.core.preview.promised import promise_digest
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.render.preview.document import (
     Basis,
@@ -137,6 +138,7 @@ def _foot(preview: Preview) -> Section:
     ]
     if isinstance(preview.live, LivePreview):
         rows.append((words("plan digest"), words(Code(preview.live.outcome.digest))))
+        rows.append((words("promise digest"), words(Code(promise_digest(preview.live.outcome)))))
     table = Table(("", ""), tuple(rows), "fact")
     return Section("What this rests on", Basis.FOOT, (table,), _FOOT)
 
