@@ -69,7 +69,7 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
                 words(names_told(names)),
                 words(objects),
                 words(told or _nodes([outcome[name] for name in names])),
-                *_when(names, outcome, forecast),
+                *_when(told, names, outcome, forecast),
             )
             for (wave, objects, told, _), names in rows
         ),
@@ -90,9 +90,14 @@ def _alike(
 
 
 def _when(
-    names: Sequence[str], outcome: Mapping[str, ClusterPreview], forecast: Mapping[str, ClusterForecast]
+    told: str,
+    names: Sequence[str],
+    outcome: Mapping[str, ClusterPreview],
+    forecast: Mapping[str, ClusterForecast],
 ) -> tuple[Words, ...]:
-    """By the forecast, else by the settings."""
+    """By the forecast, else by the settings; of those of which something else is told already, that nobody knows."""
+    if told:
+        return (words("not known"), *((words(""),) if forecast else ()))
     if not forecast:
         return (words(_takes([outcome[name] for name in names if name in outcome])),)
     found = [forecast[name] for name in names if name in forecast]

@@ -141,21 +141,18 @@ def _numbers(preview: Preview, pool: str, clusters: Sequence[str]) -> str:
     if not isinstance(preview.live, LivePreview):
         return ""
     names = frozenset(clusters)
-    found = [
-        impact
-        for cluster in preview.live.outcome.clusters
-        if cluster.name in names
-        for impact in cluster.impacts
-        if impact.pool == pool
-    ]
+    read = [cluster for cluster in preview.live.outcome.clusters if cluster.name in names]
+    found = [impact for cluster in read for impact in cluster.impacts if impact.pool == pool]
+    known = [c for c in read if c.plan is not None and not c.unknown and not c.plan.unforeseen]
+    lacking = f"; not known on {count(len(names) - len(known), 'cluster')}" if len(known) < len(names) else ""
     nodes = [name for impact in found for n in impact.nodes for name in n.nodes]
     total = sum(n.count for impact in found for n in impact.nodes)
     if not total:
-        return "; on the clusters no node of it was found"
+        return lacking or "; on the clusters no node of it was found"
     at_once = sorted({impact.max_unavailable for impact in found})
     pace = f"{at_once[0]}" if len(at_once) == 1 else f"{at_once[0]} to {at_once[-1]}"
     ends = f" ({nodes[0]} … {nodes[-1]})" if len(nodes) > 1 else f" ({nodes[0]})" if nodes else ""
-    return f"; on the clusters {count(total, 'node')}{ends}, {pace} at a time"
+    return f"; on the clusters {count(total, 'node')}{ends}, {pace} at a time{lacking}"
 
 
 def _effective(pool: Shared[PoolChange]) -> Fold:

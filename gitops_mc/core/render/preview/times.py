@@ -72,7 +72,7 @@ def _blocks(found: FleetForecast) -> Iterator[Block]:
     if found.no_time:
         yield Paragraph(words(Strong("Not all of it has a time"), f": {found.no_time}."))
     bars = tuple(_bars(found))
-    if bars:
+    if any(bar.stretches for bar in bars):
         last = max((s.end for bar in bars for s in bar.stretches), default=0.0)
         yield Timeline(bars, last)
     rests = (*(words(f"rests on: {r.told}") for r in found.rests_on), *_waits(found))
@@ -83,11 +83,6 @@ def _blocks(found: FleetForecast) -> Iterator[Block]:
 def _waits(found: FleetForecast) -> Iterator[Words]:
     for command in dict.fromkeys(found.approvals):
         yield words("waits for ", Code(command), ", counted as given at once")
-    untimed = sorted_by((c.name, module) for c in found.clusters for module in c.untimed)
-    for module, names in untimed:
-        yield words(
-            f"module {module} of {names_told(names)}: nobody knows how long it takes; its time-out is counted"
-        )
 
 
 def _bars(found: FleetForecast) -> Iterator[Bar]:
