@@ -8,10 +8,12 @@ from datetime import timedelta
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.forecast.model import ClusterForecast
 from gitops_mc.core.model import count
+from gitops_mc.core.preview.effects import rebooting_anyway
 from gitops_mc.core.preview.model import ChangeOf, ClusterChange, LivePreview, Preview, PullChanges
-from gitops_mc.core.render.plan_words import duration, headline
+from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.preview.document import Basis, Block, Paragraph, Section, Table, Words, words
 from gitops_mc.core.render.preview.groups import names_told, sorted_by
+from gitops_mc.core.render.preview.live import headline_since
 from gitops_mc.core.render.preview.times import starts_told, takes_told
 from gitops_mc.core.rollout.preview import ClusterPreview
 
@@ -27,6 +29,9 @@ def overview(preview: Preview) -> Section:
     if clusters:
         blocks.append(_table(clusters, live) if live is not None else _table_of_git(clusters))
     blocks.append(Paragraph(words(_rest(preview.changes))))
+    if live is not None and (anyway := rebooting_anyway(live.already)):
+        told = f"Without this pull request {count(anyway, 'node')} would reboot already: see (b)."
+        blocks.append(Paragraph(words(told)))
     basis = Basis.GIT if live is None else Basis.MERGED
     return Section("Waves and clusters", basis, tuple(blocks), _SHARE)
 
@@ -58,7 +63,10 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
     outcome = {c.name: c for c in live.outcome.clusters}
     forecast = {c.name: c for c in live.forecast.clusters} if live.forecast is not None else {}
     rows = sorted_by(
-        (c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)), _alike(c.name, outcome, forecast)))
+        (
+            c.name,
+            (_wave(c), _objects(c), _class(c, outcome.get(c.name), live), _alike(c.name, outcome, forecast)),
+        )
         for c in clusters
     )
     return Table(
@@ -134,14 +142,14 @@ def _nodes_of_git(cluster: ClusterChange) -> str:
     return "no change"
 
 
-def _class(cluster: ClusterChange, found: ClusterPreview | None) -> str:
+def _class(cluster: ClusterChange, found: ClusterPreview | None, live: LivePreview) -> str:
     """What is said in place of numbers, where these are not all there is to say; empty: the numbers are."""
     if found is None:
         if cluster.membership is ChangeOf.REMOVED:
             return _LEFT
         return "unknown: it is not among the clusters that were read"
     if found.unknown or found.desired.blocked or found.refused or found.plan is None:
-        return headline(found)
+        return headline_since(found, live)
     return found.plan.unforeseen
 
 
