@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,24 @@ def _markdown(found: Preview, redactor: Redactor) -> str:
     return preview_markdown(found, redactor)
 
 
-WRITERS: Mapping[str, Callable[[Preview, Redactor], str]] = {"text": _text, "markdown": _markdown}
+def _json(found: Preview, redactor: Redactor) -> str:
+    from gitops_mc.core.render.preview.structure import preview_json  # noqa: PLC0415 - as above
+
+    return json.dumps(preview_json(found, redactor), indent=2, ensure_ascii=False) + "\n"
+
+
+def _html(found: Preview, redactor: Redactor) -> str:
+    from gitops_mc.core.render.preview.page import preview_html  # noqa: PLC0415 - as above
+
+    return preview_html(found, redactor)
+
+
+WRITERS: Mapping[str, Callable[[Preview, Redactor], str]] = {
+    "text": _text,
+    "markdown": _markdown,
+    "json": _json,
+    "html": _html,
+}
 
 
 @click.command("preview", cls=Explained)

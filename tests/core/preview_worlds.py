@@ -198,7 +198,7 @@ def _forecast(names: Sequence[str], lanes: int) -> FleetForecast:
 
 
 def _spread(p50: float, p95: float) -> Spread:
-    return Spread(timedelta(minutes=p50), timedelta(minutes=p95))
+    return Spread(timedelta(minutes=p50 * 0.9), timedelta(minutes=p50), timedelta(minutes=p95))
 
 
 def five_hundred() -> Preview:
@@ -231,7 +231,11 @@ def no_access() -> Preview:
         ("no access to the clusters was given",),
     )
     return Preview(
-        "", MOVED, PullChanges(changes, untouched=12), NoLive("no access to the clusters was given"), verdict
+        "",
+        MOVED,
+        PullChanges(changes, untouched=12),
+        NoLive("no access to the clusters was given", AT),
+        verdict,
     )
 
 
@@ -499,7 +503,7 @@ def secret() -> Preview:
     return Preview("edge", ON_BASE, changes, NoLive(f"401: token={SECRET}"), verdict)
 
 
-def everything_at_once() -> Preview:
+def drain() -> Preview:
     """Services restarted, drained, reloaded: each action in its words."""
     change = chrony_change("edge-01", "canary", unit="")
     pool = change.pools[0]
@@ -521,9 +525,67 @@ def everything_at_once() -> Preview:
     return Preview("edge", ON_BASE, PullChanges((change,), untouched=0), live, verdict)
 
 
+def of_everything() -> Preview:
+    """Something of every section, as a large fleet may have it: two waves, a file that nothing takes up, a module, a budget."""
+    names = [f"edge-{number:02}" for number in range(1, 13)]
+    before = Side((Written(chrony("ntp-1.example.com", "ntp-2.example.com"), CHRONY_FILE, 12),))
+    body = chrony("ntp-1.example.com", "ntp-2.example.com", "ntp-3.example.com", unit=UNIT)
+    after = Side((Written(body, CHRONY_FILE, 12),))
+    inert = tuple(
+        replace(i, place=Place(CHRONY_FILE, 12, 1))
+        for i in without_policy().changes.clusters[0].pools[0].inert
+    )
+    changes = tuple(
+        cluster_change(name, before, after, Told("rest" if number else "canary", pool={"inert": inert}))
+        for number, name in enumerate(names)
+    )
+    modules = modules_only()
+    reading, rebooting = unknown_cluster().live, reboot().live
+    assert isinstance(modules.live, LivePreview)
+    assert isinstance(reading, LivePreview)
+    assert isinstance(rebooting, LivePreview)
+    live = LivePreview(
+        AT,
+        fleet(HEAD, (*(live_cluster(c) for c in changes), *modules.live.outcome.clusters), at_once=4),
+        fleet(BASE, (no_change(c.name, c.wave) for c in changes), at_once=4),
+        under_way=(
+            UnderWay(
+                "edge-03", Standing.IN_FLIGHT, "pool worker: 1 of 3 nodes updated", AT - timedelta(minutes=9)
+            ),
+        ),
+        drains=rebooting.drains,
+        upgrades=modules.live.upgrades,
+        advice=(
+            Advice(
+                AdviceKind.CANNOT_START,
+                ("edge-07",),
+                "pool worker is degraded: node edge-07-w2 NotReady since 09:12 UTC",
+            ),
+            Advice(AdviceKind.ROLLING, ("edge-03",), "pool worker rolls: 1 of 3 nodes updated"),
+        ),
+        forecast=_forecast(names[:-1], lanes=4),
+    )
+    verdict = Verdict(
+        State.PROBLEMS,
+        "refused on dc-2: v4.2.0 of logcenter admits upgrades from v4.0 on, and v3.18.0 runs there",
+        (
+            "reboots 36 nodes in 12 clusters because unit chronyd.service is added and no policy covers it; 4 h 30 min, within 5 h 20 min",
+            "on edge-07 it cannot start: pool worker is degraded",
+        ),
+    )
+    pull = PullChanges(
+        (*changes, *modules.changes.clusters),
+        untouched=3,
+        settings=(SettingChange("spec.rollout.waves[rest].maxConcurrent", "2", "4"),),
+        new_problems=blocked().changes.new_problems[2:],
+    )
+    return Preview("edge", ON_BASE, pull, live, verdict)
+
+
 WORLDS: Mapping[str, Callable[[], Preview]] = MappingProxyType(
     {
         "nothing": nothing,
+        "everything": of_everything,
         "reboot": reboot,
         "five-hundred": five_hundred,
         "no-access": no_access,
@@ -534,7 +596,7 @@ WORLDS: Mapping[str, Callable[[], Preview]] = MappingProxyType(
         "without-policy": without_policy,
         "membership": membership,
         "secret": secret,
-        "drain": everything_at_once,
+        "drain": drain,
     }
 )
 

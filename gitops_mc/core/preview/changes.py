@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.ignition import MergeOrder
@@ -20,30 +19,34 @@ from gitops_mc.core.model import (
     canonical_json,
 )
 from gitops_mc.core.policy import DEFAULT_POLICY, Prune
-from gitops_mc.core.preview.effective import Case, pool_changes, unselected
+from gitops_mc.core.preview.effective import Case, OnNodes, on_nodes
 from gitops_mc.core.preview.model import (
     ChangeOf,
     ClusterChange,
     ObjectChange,
-    PoolChange,
     PullChanges,
     SettingChange,
-    WithoutEffect,
 )
-from gitops_mc.core.preview.objects import module_changes, object_changes, prune_of, standing_after
+from gitops_mc.core.preview.objects import (
+    module_changes,
+    object_changes,
+    prune_of,
+    refused_deletions,
+    standing_after,
+)
 from gitops_mc.core.preview.problems import compare_problems
 from gitops_mc.core.preview.settings import setting_changes
 from gitops_mc.core.rollout.waves import lines
 
-_OnNodes: TypeAlias = tuple[tuple[PoolChange, ...], tuple[WithoutEffect, ...]]
 
-
-def pull_changes(before: DesiredState, after: DesiredState) -> PullChanges:
+def pull_changes(
+    before: DesiredState, after: DesiredState, order: MergeOrder = MergeOrder.ALPHABETICAL
+) -> PullChanges:
     """Everything in which head differs from the merge base. Both were read to their end; the same two give the same value,
-    wherever it is made.
+    wherever it is made. `order`: in which the operators are taken to merge configs; by name, as the platform's docs say.
     """
     problems = compare_problems(before.problems, after.problems)
-    makings = _Makings(prune_of(before.policy.prune, after.policy.prune), frozenset(problems.new))
+    makings = _Makings(prune_of(before.policy.prune, after.policy.prune), order, frozenset(problems.new))
     earlier = {cluster.name: cluster for cluster in before.clusters}
     later = {cluster.name: cluster for cluster in after.clusters}
     waves_before, waves = _waves(before), _waves(after)
@@ -72,9 +75,10 @@ class _Makings:
     """
 
     prune: Prune
+    order: MergeOrder
     new_problems: frozenset[Problem]
     same: dict[tuple[int, int], bool] = field(default_factory=dict)
-    on_nodes: dict[tuple[object, ...], _OnNodes] = field(default_factory=dict)
+    on_nodes: dict[tuple[object, ...], OnNodes] = field(default_factory=dict)
 
     def touches(self, found: ClusterChange, earlier: Mapping[str, DesiredCluster]) -> bool:
         """Whether a cluster that stays differs: in what is written, or in whether anything of it may be."""
@@ -92,14 +96,14 @@ class _Makings:
 
     def nodes_of(
         self, before: DesiredCluster, after: DesiredCluster, objects: Sequence[ObjectChange]
-    ) -> _OnNodes:
+    ) -> OnNodes:
         key = (_identity(before), _identity(after))
         if key not in self.on_nodes:
             configs = {o.key.name: o.change for o in objects if o.key.kind is Kind.MACHINE_CONFIG}
             gone = frozenset(name for name, change in configs.items() if change is ChangeOf.REMOVED)
             standing = standing_after(before, after, self.prune)
-            case = Case(before, standing, frozenset(configs) - gone, gone, MergeOrder.ALPHABETICAL)
-            self.on_nodes[key] = (pool_changes(case), unselected(case))
+            case = Case(before, standing, frozenset(configs) - gone, gone, self.order)
+            self.on_nodes[key] = on_nodes(case, self.prune.max_deletes)
         return self.on_nodes[key]
 
 
@@ -115,15 +119,16 @@ def _cluster(
         return ClusterChange(name, "", membership, blocked=blocked)
     earlier = before or DesiredCluster(name, (), Content(""))
     objects = object_changes(earlier.manifests, after.manifests, makings.prune, makings.same_body)
-    pools, lost = ((), ()) if blocked else makings.nodes_of(earlier, after, objects)
+    found = OnNodes() if blocked else makings.nodes_of(earlier, after, objects)
     return ClusterChange(
         name,
         "",
         membership,
         objects=objects,
-        pools=pools,
+        pools=found.pools,
         modules=tuple(module_changes(objects)),
-        unselected=lost,
+        unselected=found.unselected,
+        refused=(*refused_deletions(objects, makings.prune), *found.refused),
         blocked=blocked,
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gitops_mc.core.disruption import Disruption, Policy, disruption_of, policy_of
 from gitops_mc.core.ignition import (
@@ -20,12 +20,14 @@ from gitops_mc.core.ignition import (
     read,
 )
 from gitops_mc.core.model import POLICY_NAME, DesiredCluster, JsonObject, Kind, Manifest, ResourceKey
+from gitops_mc.core.plan.deletions import shrinking
 from gitops_mc.core.pools import BUILT_IN_POOLS, WORKER_POOL
 from gitops_mc.core.preview.entries import entry_place
 from gitops_mc.core.preview.inert import inert_entries
 from gitops_mc.core.preview.model import Origin, PoolChange, PoolEntry, WithoutEffect
 from gitops_mc.core.rules.policies import readable_policy
 from gitops_mc.core.rules.pools import known_pools, selected
+from gitops_mc.core.rules.shapes import at
 
 _ORDERS = {
     MergeOrder.ALPHABETICAL: MergeOrder.ROLE_FIRST,
@@ -71,6 +73,8 @@ class _Pool:
     """The configs that head has, by name."""
     now: Effective
     then: Effective
+    back: Effective
+    """What it would have again if all that head brings were taken back: a pool that is new stays as long as it has nodes."""
 
     def origin(self, config: str, entry: Entry | None = None) -> Origin:
         manifest = self.homes.get(config)
@@ -82,40 +86,66 @@ class _Pool:
         return tuple(self.origin(config, entry) for config in configs)
 
 
-def pool_changes(case: Case) -> tuple[PoolChange, ...]:
-    """The pools known from Git in which something changes, or a config that changes is merged without effect; by name."""
-    found = (_pool(case, name) for name in known_pools(case.after))
-    return tuple(
-        _change(case, pool) for pool in found if _written(case, pool) or entries_changed(pool.now, pool.then)
-    )
+@dataclass(frozen=True, slots=True)
+class OnNodes:
+    """What reaches nodes, and what does not."""
 
-
-def unselected(case: Case) -> tuple[WithoutEffect, ...]:
+    pools: tuple[PoolChange, ...] = ()
+    """Pools known from Git in which something changes, there or back, or a config that changes is merged without effect; by name."""
+    unselected: tuple[WithoutEffect, ...] = ()
     """Configs that come or change, and that no pool known from Git selects."""
-    taken = {m.key.name for pool in known_pools(case.after) for m in selected(case.after, pool)}
-    return tuple(
-        WithoutEffect(
-            Origin(manifest.key.name, manifest.place),
-            f"no pool in the repository selects it (known here: {', '.join(known_pools(case.after))})",
-        )
-        for manifest in case.after.of_kind(Kind.MACHINE_CONFIG)
-        if manifest.key.name in case.changed and manifest.key.name not in taken
+    refused: tuple[str, ...] = ()
+    """Why a pool may not lose so many files and units at once."""
+
+
+def on_nodes(case: Case, most: int) -> OnNodes:
+    """`most`: files and units that may leave a pool at once."""
+    pools = [_pool(case, name) for name in known_pools(case.after)]
+    there = [pool for pool in pools if not pool.comes_from]
+    limited = shrinking({p.name: p.now for p in there}, {p.name: p.then for p in there}, None, most)
+    return OnNodes(
+        tuple(_change(case, pool) for pool in pools if _moves(case, pool)),
+        tuple(_unselected(case, pools)),
+        tuple(refusal.reason for refusal in limited),
     )
+
+
+def _moves(case: Case, pool: _Pool) -> bool:
+    there = _written(case, pool) or entries_changed(pool.now, pool.then)
+    return bool(there or entries_changed(pool.then, pool.back))
+
+
+def _unselected(case: Case, pools: Sequence[_Pool]) -> Iterator[WithoutEffect]:
+    taken = {config for pool in pools for config in pool.configs}
+    known = ", ".join(pool.name for pool in pools)
+    for manifest in case.after.of_kind(Kind.MACHINE_CONFIG):
+        if manifest.key.name in case.changed and manifest.key.name not in taken:
+            reason = f"no pool in the repository selects it (known here: {known})"
+            yield WithoutEffect(Origin(manifest.key.name, manifest.place), reason)
 
 
 def _pool(case: Case, name: str) -> _Pool:
     """Nodes of a pool that is new are taken to come from pool worker, which every custom pool inherits (ACP docs)."""
     comes_from = "" if name in known_pools(case.before) else WORKER_POOL
     before, after = selected(case.before, comes_from or name), selected(case.after, name)
+    now = merge([m.body for m in before], case.order)
     return _Pool(
         name,
         comes_from,
         {m.key.name: m for m in after},
         {m.key.name: m for m in before},
         {m.key.name: m for m in case.after.of_kind(Kind.MACHINE_CONFIG) if m.key.name not in case.gone},
-        merge([m.body for m in before], case.order),
+        now,
         merge([m.body for m in after], case.order),
+        _taken_back(case, name) if comes_from else now,
     )
+
+
+def _taken_back(case: Case, pool: str) -> Effective:
+    """What a pool that is new selects of the configs of before."""
+    own = [m for m in case.after.of_kind(Kind.MACHINE_CONFIG_POOL) if m.key.name == pool]
+    without = replace(case.before, manifests=(*case.before.manifests, *own))
+    return merge([m.body for m in selected(without, pool)], case.order)
 
 
 def _written(case: Case, pool: _Pool) -> tuple[str, ...]:
@@ -130,12 +160,13 @@ def _change(case: Case, pool: _Pool) -> PoolChange:
         pool.name,
         entries,
         disruption,
-        revert=disruption_of(pool.then, pool.now, case.policy_back),
+        revert=disruption_of(pool.then, pool.back, case.policy_back),
         configs=tuple(pool.origin(config) for config in pool.then.configs),
         without_effect=tuple(_without_effect(case, pool)),
         inert=inert_entries(entries, policy, pool.then, _policy_manifest(case.after)),
         order_matters=_order_matters(case, pool),
         comes_from=pool.comes_from,
+        paused=_paused(case.after, pool.name),
     )
 
 
@@ -223,6 +254,11 @@ def _reason(pool: _Pool, name: str, earlier: Manifest | None) -> str:
     if owners:
         return f"what it changes is overridden by {', '.join(sorted(owners))}"
     return "other configs say the same already"
+
+
+def _paused(cluster: DesiredCluster, pool: str) -> bool:
+    manifest = cluster.get(ResourceKey(cluster.name, Kind.MACHINE_CONFIG_POOL, pool))
+    return manifest is not None and at(manifest.body, "spec", "paused") is True
 
 
 def _policy_manifest(cluster: DesiredCluster) -> Manifest | None:

@@ -126,6 +126,8 @@ class PoolChange:
     """Whether the result depends on the merge order of the cluster's operator. Shown is what comes of the order by name."""
     comes_from: str = ""
     """Of a pool that is new: the pool that its nodes are taken to come from, and what is said here is said of such a node."""
+    paused: bool = False
+    """Whether its manifest holds it at head: nothing of this reaches a node until that goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +167,10 @@ class ClusterChange:
     modules: tuple[ModuleChange, ...] = ()
     unselected: tuple[WithoutEffect, ...] = ()
     """Configs that come or change, and that no pool known from Git selects."""
+    refused: tuple[str, ...] = ()
+    """Why it would not be carried out as it stands, as far as Git alone says: limits on what goes at once. The plan on the live
+    cluster says the same, and more.
+    """
     blocked: tuple[Problem, ...] = ()
     """Errors at head that touch it: nothing of it is carried out, so nothing is said of its pools. What blocks the whole fleet is
     not told here once more.

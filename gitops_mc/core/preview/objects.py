@@ -16,6 +16,7 @@ from gitops_mc.core.model import (
     Manifest,
     canonical_json,
 )
+from gitops_mc.core.plan.deletions import too_many
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.preview.model import ChangeOf, ModuleChange, ObjectChange
 from gitops_mc.core.raw import section, text
@@ -62,14 +63,24 @@ def kept_because(gone: Manifest, prune: Prune) -> str:
     return "" if prune.enabled else "prune is not enabled in fleet.yaml"
 
 
+def refused_deletions(objects: Sequence[ObjectChange], prune: Prune) -> tuple[str, ...]:
+    """Why so many deletions would not be carried out; none where they would be, as far as Git says."""
+    going = [found.key for found in objects if found.change is ChangeOf.REMOVED and not found.kept]
+    if len(going) <= prune.max_deletes:
+        return ()
+    return (too_many(going, f"more than prune.maxDeletes ({prune.max_deletes})").reason,)
+
+
 def standing_after(before: DesiredCluster, after: DesiredCluster, prune: Prune) -> DesiredCluster:
     """What the cluster has once head is carried out: what head says, what stays although it is gone from Git, and contents in the
-    encoding that they have already wherever both mean the same (so the engine writes them).
+    encoding that they have already wherever both mean the same (so the engine writes them). A pool stays as long as it has nodes,
+    and these go with what it selects.
     """
     earlier = {m.key: m for m in before.manifests}
     manifests = {m.key: _as_written(m, earlier.get(m.key)) for m in after.manifests}
     for key, gone in earlier.items():
-        if key not in manifests and kept_because(gone, prune):
+        stays = key.kind is Kind.MACHINE_CONFIG_POOL or kept_because(gone, prune)
+        if key not in manifests and stays:
             manifests[key] = gone
     return replace(after, manifests=tuple(manifests[key] for key in sorted(manifests)))
 

@@ -97,13 +97,15 @@ def _unit_file(path: str) -> str:
 
 
 def _naming(path: str, effective: Effective) -> Iterator[str]:
-    """Units whose file or drop-ins name the path, in the order of their names."""
-    whole = re.compile(rf"(?<![\w./-]){re.escape(path)}(?![\w/-]|\.\w)")
+    """Units whose file or drop-ins name the path, in the order of their names. A template is none that could be restarted, nor is
+    a unit that is masked.
+    """
+    whole = re.compile(rf"(?<![\w./]){re.escape(path)}(?![\w/-]|\.\w)")
     units = effective.of_kind(EntryKind.UNIT)
-    masked = {unit.entry.name for unit in units if unit.fields.get(("mask",)) is True}
+    never = {u.entry.name for u in units if u.fields.get(("mask",)) is True or "@" in u.entry.name}
     for found in sorted((*units, *effective.of_kind(EntryKind.DROPIN)), key=lambda f: f.entry.name):
         contents = found.fields.get(("contents",))
-        if found.entry.name not in masked and isinstance(contents, str) and whole.search(_said(contents)):
+        if found.entry.name not in never and isinstance(contents, str) and whole.search(_said(contents)):
             yield found.entry.name
 
 

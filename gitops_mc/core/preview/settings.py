@@ -55,6 +55,7 @@ def _rollout(rollout: Rollout) -> Iterator[tuple[str, str]]:
     yield "spec.rollout.maxFailures", str(rollout.max_failures)
     yield "spec.rollout.maxUnreachable", str(rollout.max_unreachable)
     yield "spec.rollout.onFailure", rollout.on_failure.value
+    yield "spec.rollout.requirePreview", _flow(rollout.require_preview)
     yield "spec.rollout.poolOrder", _flow([kind.value for kind in rollout.pool_order])
     if rollout.waves is None:
         return

@@ -21,6 +21,7 @@ from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rollout.paces import Pace, Roll
+from gitops_mc.core.rollout.showing import Shown
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -176,6 +177,8 @@ class ClusterMemory:
     """Work that is under way and timed: `pool/<name>`, `module/<name>`."""
     paces: tuple[Pace, ...] = ()
     """How long work took here that nothing has disturbed, oldest first; for forecasts alone."""
+    shown: tuple[Shown, ...] = ()
+    """What previews have shown of contents that may come, oldest first."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
@@ -305,7 +308,13 @@ class FleetMemory:
         return self.clusters.get(name, ClusterMemory())
 
     def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
-        return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
+        return self.with_clusters({name: memory})
+
+    def with_clusters(self, memories: Mapping[str, ClusterMemory]) -> FleetMemory:
+        known = {**self.clusters, **memories}
+        return replace(
+            self, clusters=known if len(known) == len(self.clusters) else dict(sorted(known.items()))
+        )
 
     def without_cluster(self, name: str) -> FleetMemory:
         return replace(self, clusters={n: m for n, m in self.clusters.items() if n != name})

@@ -30,6 +30,19 @@ def evenly(wanted: Sequence[int], room: int) -> list[int]:
     return rooms
 
 
+def usefully(wanted: Sequence[int], room: int, least: int) -> list[int]:
+    """As `evenly`, but the last ones get nothing where otherwise nobody would have `least`: the beginning of many things tells
+    less than some of them whole.
+    """
+    taken, left = 0, room
+    for want in wanted:
+        left -= min(want, least)
+        if left < 0:
+            break
+        taken += 1
+    return [*evenly(wanted[:taken], room), *([0] * (len(wanted) - taken))]
+
+
 def by_share(wanted: Sequence[int], shares: Sequence[float], room: int) -> list[int]:
     """Each gets its share, if it wants so much; what is left then goes to the first ones first."""
     room, whole = max(0, room), sum(shares) or 1.0

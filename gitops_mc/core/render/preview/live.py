@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from gitops_mc.core.model import count
 from gitops_mc.core.preview.model import (
@@ -15,6 +16,7 @@ from gitops_mc.core.preview.model import (
     Preview,
     UpgradePath,
 )
+from gitops_mc.core.preview.words import moment
 from gitops_mc.core.render.plan_words import headline
 from gitops_mc.core.render.preview.document import (
     Basis,
@@ -63,10 +65,17 @@ def read_told(preview: Preview) -> str:
     match preview.live:
         case LivePreview(at=at):
             return f"read {at_words(at)}"
-        case NoLive(reason):
-            return f"not read: {reason}"
+        case NoLive(reason, since):
+            return f"not read{f', unknown since {at_words(since)}' if since else ''}: {reason}"
         case Conflict():
             return "not read: base and head cannot be merged"
+
+
+def headline_since(found: ClusterPreview, live: LivePreview) -> str:
+    """Its headline; of one that is not known, since when."""
+    since = next((moment(u.since, live.at) for u in live.unread if u.cluster == found.name), "")
+    told = headline(found)
+    return told.replace("unknown: ", f"unknown since {since}: ", 1) if found.unknown and since else told
 
 
 def _nothing() -> tuple[Block, ...]:
@@ -95,13 +104,15 @@ def _drains(live: LivePreview) -> tuple[Block, ...]:
 
 def _notes(live: LivePreview) -> tuple[Words, ...]:
     """What is said of nodes besides, and what was not read or left out; of clusters alike once."""
-    told = sorted_by((cluster, note) for cluster, found in live.drains.items() for note in _notes_of(found))
+    told = sorted_by(
+        (cluster, note) for cluster, found in live.drains.items() for note in _notes_of(found, live.at)
+    )
     return tuple(words(Strong(names_told(names)), f": {note}") for note, names in told)
 
 
-def _notes_of(found: Drains | DrainsNotRead) -> Iterator[str]:
+def _notes_of(found: Drains | DrainsNotRead, now: datetime) -> Iterator[str]:
     if isinstance(found, DrainsNotRead):
-        yield f"what hinders is unknown since {at_words(found.since)}: {found.reason}"
+        yield f"what hinders is unknown since {moment(found.since, now)}: {found.reason}"
     elif found.left_out:
         yield f"{count(found.left_out, 'more hindrance')} of the kind"
     yield from (f"{names_told(note.nodes, 'node')}: {note.told}" for note in found.notes)
@@ -139,7 +150,7 @@ def _already(live: LivePreview) -> tuple[Block, ...]:
     differing = [c for c in live.already.clusters if headline(c) != "no change"]
     rows = tuple(
         (words(wave), words(names_told(names)), words(told))
-        for (wave, told), names in sorted_by((c.name, (c.wave, headline(c))) for c in differing)
+        for (wave, told), names in sorted_by((c.name, (c.wave, headline_since(c, live))) for c in differing)
     )
     blocks: list[Block] = []
     if rows:
@@ -172,7 +183,7 @@ def _under_way(live: LivePreview) -> tuple[Block, ...]:
     rows = tuple(
         (words(names_told(names)), words(standing), words(since), words(reason))
         for (standing, since, reason), names in sorted_by(
-            (u.cluster, (u.standing.value, at_words(u.since) if u.since else "", u.reason))
+            (u.cluster, (u.standing.value, moment(u.since, live.at) if u.since else "", u.reason))
             for u in live.under_way
         )
     )
@@ -184,7 +195,7 @@ def _under_way(live: LivePreview) -> tuple[Block, ...]:
     items = tuple(
         words(Strong("unknown"), f": {names_told(names)}, since {since}: {reason}")
         for (since, reason), names in sorted_by(
-            (u.cluster, (at_words(u.since), u.reason)) for u in live.unread
+            (u.cluster, (moment(u.since, live.at), u.reason)) for u in live.unread
         )
     )
     if items:

@@ -13,6 +13,7 @@ from typing import Final, assert_never
 from gitops_mc.core.model import count
 from gitops_mc.core.preview.model import Preview, State
 from gitops_mc.core.redact import Redactor
+from gitops_mc.core.render.lines import one_line
 from gitops_mc.core.render.markdown_text import code, fence_for, in_html, inline, led, shortened
 from gitops_mc.core.render.preview.document import (
     Basis,
@@ -29,7 +30,7 @@ from gitops_mc.core.render.preview.document import (
     Timeline,
     Words,
 )
-from gitops_mc.core.render.preview.fitting import Piece, by_share, evenly, size
+from gitops_mc.core.render.preview.fitting import Piece, by_share, size, usefully
 from gitops_mc.core.render.preview.timeline import timeline_lines
 from gitops_mc.core.render.preview.whole import document_of
 
@@ -45,6 +46,8 @@ _LONGEST_LINE = 400
 """Of a diff."""
 _NOTE = 120
 """Bytes, for what was left out of a block."""
+_USEFUL = 700
+"""Bytes that a block gets at least, if it wants so much, or it gets none."""
 _END = 1_500
 """Bytes, for all that was left out."""
 _UNBOUNDED = 1 << 40
@@ -137,7 +140,7 @@ def _blocks(blocks: Sequence[Block], room: int) -> Piece:
     """All of them, or of each what its part of the room holds."""
     wanted = [_block(block, _UNBOUNDED) for block in blocks]
     sizes = [size(piece.text) for piece in wanted]
-    rooms = sizes if sum(sizes) <= room else evenly(sizes, room)
+    rooms = sizes if sum(sizes) <= room else usefully(sizes, room, _USEFUL)
     text, left_out, spare = "", Counter[str](), 0
     for block, full, want, own in zip(blocks, wanted, sizes, rooms, strict=True):
         piece = full if want <= own + spare else _block(block, own + spare)
@@ -189,7 +192,7 @@ def _rows(head: str, rows: Sequence[str], room: int, what: str) -> Piece:
 
 def _listing(listing: Listing, room: int) -> Piece:
     """What is to be pasted is shown whole or not at all; of anything else the beginning."""
-    lines = [shortened(line, _LONGEST_LINE) for line in listing.lines]
+    lines = [one_line(shortened(line, _LONGEST_LINE)) for line in listing.lines]
     whole = _fenced(listing.language, lines)
     if size(whole) <= room:
         return Piece(whole)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.forecast.model import ClusterForecast
 from gitops_mc.core.model import count
+from gitops_mc.core.preview.effects import rebooting_anyway
 from gitops_mc.core.preview.model import ChangeOf, ClusterChange, LivePreview, Preview, PullChanges
-from gitops_mc.core.render.plan_words import duration, headline
+from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.preview.document import Basis, Block, Paragraph, Section, Table, Words, words
 from gitops_mc.core.render.preview.groups import names_told, sorted_by
+from gitops_mc.core.render.preview.live import headline_since
 from gitops_mc.core.render.preview.times import starts_told, takes_told
 from gitops_mc.core.rollout.preview import ClusterPreview
 
@@ -27,6 +29,9 @@ def overview(preview: Preview) -> Section:
     if clusters:
         blocks.append(_table(clusters, live) if live is not None else _table_of_git(clusters))
     blocks.append(Paragraph(words(_rest(preview.changes))))
+    if live is not None and (anyway := rebooting_anyway(live.already)):
+        told = f"Without this pull request {count(anyway, 'node')} would reboot already: see (b)."
+        blocks.append(Paragraph(words(told)))
     basis = Basis.GIT if live is None else Basis.MERGED
     return Section("Waves and clusters", basis, tuple(blocks), _SHARE)
 
@@ -58,7 +63,10 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
     outcome = {c.name: c for c in live.outcome.clusters}
     forecast = {c.name: c for c in live.forecast.clusters} if live.forecast is not None else {}
     rows = sorted_by(
-        (c.name, (_wave(c), _objects(c), _class(c, outcome.get(c.name)), _no_time(forecast.get(c.name))))
+        (
+            c.name,
+            (_wave(c), _objects(c), _class(c, outcome.get(c.name), live), _alike(c.name, outcome, forecast)),
+        )
         for c in clusters
     )
     return Table(
@@ -69,7 +77,7 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
                 words(names_told(names)),
                 words(objects),
                 words(told or _nodes([outcome[name] for name in names])),
-                *_when(names, outcome, forecast),
+                *_when(told, names, outcome, forecast),
             )
             for (wave, objects, told, _), names in rows
         ),
@@ -77,15 +85,27 @@ def _table(clusters: Sequence[ClusterChange], live: LivePreview) -> Table:
     )
 
 
-def _no_time(found: ClusterForecast | None) -> str:
-    """What keeps those apart of which the same would be said otherwise."""
-    return "" if found is None else f"{found.no_time} {found.after}"
+def _alike(
+    name: str, outcome: Mapping[str, ClusterPreview], forecast: Mapping[str, ClusterForecast]
+) -> Hashable:
+    """What clusters in one row have in common besides: what kind of things happen there, and whether that has a time."""
+    found, times = outcome.get(name), forecast.get(name)
+    return (
+        found is not None
+        and (bool(found.rebooting), bool(found.draining), bool(found.impacts), found.untimed),
+        times is not None and (times.no_time, times.after),
+    )
 
 
 def _when(
-    names: Sequence[str], outcome: Mapping[str, ClusterPreview], forecast: Mapping[str, ClusterForecast]
+    told: str,
+    names: Sequence[str],
+    outcome: Mapping[str, ClusterPreview],
+    forecast: Mapping[str, ClusterForecast],
 ) -> tuple[Words, ...]:
-    """By the forecast, else by the settings."""
+    """By the forecast, else by the settings; of those of which something else is told already, that nobody knows."""
+    if told:
+        return (words("not known"), *((words(""),) if forecast else ()))
     if not forecast:
         return (words(_takes([outcome[name] for name in names if name in outcome])),)
     found = [forecast[name] for name in names if name in forecast]
@@ -110,6 +130,8 @@ def _objects(cluster: ClusterChange) -> str:
 def _nodes_of_git(cluster: ClusterChange) -> str:
     if cluster.blocked:
         return f"blocked: {count(len(cluster.blocked), 'error')}, nothing of it is carried out"
+    if cluster.refused:
+        return f"refused: {'; '.join(cluster.refused)}"
     disturbed = [p for p in cluster.pools if p.disruption.causes]
     if disturbed:
         return "; ".join(f"{pool.pool}: {actions_told(pool.disruption)}" for pool in disturbed)
@@ -120,14 +142,14 @@ def _nodes_of_git(cluster: ClusterChange) -> str:
     return "no change"
 
 
-def _class(cluster: ClusterChange, found: ClusterPreview | None) -> str:
+def _class(cluster: ClusterChange, found: ClusterPreview | None, live: LivePreview) -> str:
     """What is said in place of numbers, where these are not all there is to say; empty: the numbers are."""
     if found is None:
         if cluster.membership is ChangeOf.REMOVED:
             return _LEFT
         return "unknown: it is not among the clusters that were read"
     if found.unknown or found.desired.blocked or found.refused or found.plan is None:
-        return headline(found)
+        return headline_since(found, live)
     return found.plan.unforeseen
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 from gitops_mc.core.model import Place, count
-from gitops_mc.core.plan import PoolImpact
-from gitops_mc.core.preview.model import LivePreview, Origin, PoolChange, PoolEntry, Preview, WithoutEffect
+from gitops_mc.core.preview.model import (
+    Inert,
+    LivePreview,
+    Origin,
+    PoolChange,
+    PoolEntry,
+    Preview,
+    WithoutEffect,
+)
 from gitops_mc.core.render.preview.document import (
     Basis,
     Block,
@@ -21,22 +30,27 @@ from gitops_mc.core.render.preview.document import (
     Words,
     words,
 )
-from gitops_mc.core.render.preview.groups import Shared, pools_of, unselected_of
+from gitops_mc.core.render.preview.groups import Shared, names_told, pools_of, sorted_by, unselected_of
 from gitops_mc.core.render.preview.overview import actions_told
 
+K = TypeVar("K", bound=Hashable)
 _WHY, _EFFECTIVE, _BACK = 0.2, 0.1, 0.05
 
 
 def why(preview: Preview) -> Section:
     """Per pool: what decides, by which rule, and where that is written."""
     blocks: list[Block] = []
-    for pool in pools_of(preview.changes.clusters):
-        if not pool.one.disruption.causes:
-            continue
-        new = f", a new pool whose nodes come from {pool.one.comes_from}" if pool.one.comes_from else ""
-        told = f" of {pool.told()}{new}: each node: {actions_told(pool.one.disruption)}"
-        blocks.append(Paragraph(words(Strong(f"pool {pool.one.pool}"), told + _numbers(preview, pool))))
-        blocks.append(Bullets(tuple(_reason(e) for e in _deciding(pool.one)), "reason"))
+    for reason, clusters in _told_alike(preview, _why):
+        new = f", a new pool whose nodes come from {reason.comes_from}" if reason.comes_from else ""
+        told = f" of {names_told(clusters)}{new}: each node: {reason.actions}"
+        numbers = _numbers(preview, reason.pool, clusters)
+        blocks.append(Paragraph(words(Strong(f"pool {reason.pool}"), told + numbers)))
+        if reason.paused:
+            held = "Its manifest holds it: nothing of this reaches a node until "
+            blocks.append(Paragraph(words(held, Code("paused"), " goes.")))
+        blocks.append(Bullets(reason.causes, "reason"))
+    if not blocks:
+        blocks.append(Paragraph(words("No pool that Git knows gets anything else than before.")))
     return Section("Why", Basis.GIT, tuple(blocks), _WHY)
 
 
@@ -46,7 +60,7 @@ def effective(preview: Preview) -> Section:
     blocks = (
         *(_effective(pool) for pool in pools if pool.one.entries or pool.one.without_effect),
         *_unselected(preview),
-        *(block for pool in pools for block in _inert(pool)),
+        *(block for inert, where in _inert_alike(preview) for block in _inert(inert, where)),
     )
     return Section("What each pool gets", Basis.GIT, blocks, _EFFECTIVE)
 
@@ -54,14 +68,8 @@ def effective(preview: Preview) -> Section:
 def going_back(preview: Preview) -> Section:
     """What a revert of the pull request would do to nodes that have it."""
     rows = tuple(
-        (
-            words(pool.told()),
-            words(pool.one.pool),
-            words(actions_told(pool.one.revert)),
-            words(_because(pool.one)),
-        )
-        for pool in pools_of(preview.changes.clusters)
-        if pool.one.revert.causes
+        (words(names_told(clusters)), words(pool), words(actions), words(because))
+        for (pool, actions, because), clusters in _told_alike(preview, _back)
     )
     table = Table(("clusters", "pool", "each node", "because of"), rows, "pool")
     return Section("Going back", Basis.GIT, (table,) if rows else (), _BACK)
@@ -71,10 +79,44 @@ def place_told(place: Place | None) -> str | Code:
     return Code(str(place)) if place is not None and place.file else "not in Git any more"
 
 
-def _because(pool: PoolChange) -> str:
+@dataclass(frozen=True, slots=True)
+class _Reason:
+    """What is said of why a pool is disturbed; of more than one cluster the same, once."""
+
+    pool: str
+    comes_from: str
+    actions: str
+    paused: bool
+    causes: tuple[Words, ...]
+
+
+def _why(pool: PoolChange) -> _Reason | None:
+    if not pool.disruption.causes:
+        return None
+    causes = tuple(_reason(entry) for entry in _deciding(pool))
+    return _Reason(pool.pool, pool.comes_from, actions_told(pool.disruption), pool.paused, causes)
+
+
+def _back(pool: PoolChange) -> tuple[str, str, str] | None:
     causes = [c for c in pool.revert.causes if set(c.actions) & set(pool.revert.actions)]
-    first = str(causes[0]) if causes else ""
-    return f"{first}; and {len(causes) - 1} more" if len(causes) > 1 else first
+    if not causes:
+        return None
+    more = f"; and {len(causes) - 1} more" if len(causes) > 1 else ""
+    return pool.pool, actions_told(pool.revert), f"{causes[0]}{more}"
+
+
+def _told_alike(
+    preview: Preview, say: Callable[[PoolChange], K | None]
+) -> tuple[tuple[K, tuple[str, ...]], ...]:
+    """What is to be said of pools, each thing once, with the clusters of which it is said, in their order."""
+    order = {cluster.name: position for position, cluster in enumerate(preview.changes.clusters)}
+    said = [
+        (pool.clusters, told)
+        for pool in pools_of(preview.changes.clusters)
+        if (told := say(pool.one)) is not None
+    ]
+    found = sorted_by((name, told) for names, told in said for name in names)
+    return tuple((told, tuple(sorted(dict.fromkeys(names), key=order.__getitem__))) for told, names in found)
 
 
 def _deciding(pool: PoolChange) -> tuple[PoolEntry, ...]:
@@ -94,30 +136,23 @@ def _reason(entry: PoolEntry) -> Words:
     )
 
 
-def _numbers(preview: Preview, pool: Shared[PoolChange]) -> str:
+def _numbers(preview: Preview, pool: str, clusters: Sequence[str]) -> str:
     """How many nodes that is, the first and the last of them, where the clusters were read."""
     if not isinstance(preview.live, LivePreview):
         return ""
-    found = _impacts(preview.live, pool)
-    nodes = [name for impact in found.values() for n in impact.nodes for name in n.nodes]
-    total = sum(n.count for impact in found.values() for n in impact.nodes)
+    names = frozenset(clusters)
+    read = [cluster for cluster in preview.live.outcome.clusters if cluster.name in names]
+    found = [impact for cluster in read for impact in cluster.impacts if impact.pool == pool]
+    known = [c for c in read if c.plan is not None and not c.unknown and not c.plan.unforeseen]
+    lacking = f"; not known on {count(len(names) - len(known), 'cluster')}" if len(known) < len(names) else ""
+    nodes = [name for impact in found for n in impact.nodes for name in n.nodes]
+    total = sum(n.count for impact in found for n in impact.nodes)
     if not total:
-        return "; on the clusters no node of it was found"
-    at_once = sorted({impact.max_unavailable for impact in found.values()})
+        return lacking or "; on the clusters no node of it was found"
+    at_once = sorted({impact.max_unavailable for impact in found})
     pace = f"{at_once[0]}" if len(at_once) == 1 else f"{at_once[0]} to {at_once[-1]}"
     ends = f" ({nodes[0]} … {nodes[-1]})" if len(nodes) > 1 else f" ({nodes[0]})" if nodes else ""
-    return f"; on the clusters {count(total, 'node')}{ends}, {pace} at a time"
-
-
-def _impacts(live: LivePreview, pool: Shared[PoolChange]) -> Mapping[str, PoolImpact]:
-    names = frozenset(pool.clusters)
-    return {
-        cluster.name: impact
-        for cluster in live.outcome.clusters
-        if cluster.name in names
-        for impact in cluster.impacts
-        if impact.pool == pool.one.pool
-    }
+    return f"; on the clusters {count(total, 'node')}{ends}, {pace} at a time{lacking}"
 
 
 def _effective(pool: Shared[PoolChange]) -> Fold:
@@ -185,17 +220,23 @@ def _origins(origins: tuple[Origin, ...]) -> Words:
     return words(*found)
 
 
-def _inert(pool: Shared[PoolChange]) -> Iterator[Block]:
+def _inert_alike(preview: Preview) -> tuple[tuple[Inert, str], ...]:
+    """Each with the pools in which it is so."""
+    pools = pools_of(preview.changes.clusters)
+    found = sorted_by((f"{p.one.pool} of {p.told()}", inert) for p in pools for inert in p.one.inert)
+    return tuple((inert, "; ".join(where)) for inert, where in found)
+
+
+def _inert(inert: Inert, where: str) -> Iterator[Block]:
     """What is written to the node and taken up by nothing, with what would make it effective."""
-    for inert in pool.one.inert:
-        yield Paragraph(
-            words(
-                Strong("No effect before a restart"),
-                ": ",
-                Code(str(inert.entry)),
-                f" in pool {pool.one.pool} of {pool.told()}, ",
-                place_told(inert.place),
-                f": {inert.reason}. In the MachineConfiguration this would make it effective:",
-            )
+    yield Paragraph(
+        words(
+            Strong("No effect before a restart"),
+            ": ",
+            Code(str(inert.entry)),
+            f" in pool {where}, ",
+            place_told(inert.place),
+            f": {inert.reason}. In the MachineConfiguration this would make it effective:",
         )
-        yield Listing("yaml", tuple(inert.paste.rstrip("\n").split("\n")))
+    )
+    yield Listing("yaml", tuple(inert.paste.rstrip("\n").split("\n")))

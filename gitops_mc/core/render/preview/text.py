@@ -28,7 +28,7 @@ from gitops_mc.core.render.preview.whole import document_of
 
 _STATES: Final[Mapping[State, tuple[str, Tone]]] = {
     State.OK: ("ok", Tone.GOOD),
-    State.PROBLEMS: ("problem", Tone.BAD),
+    State.PROBLEMS: ("problems", Tone.BAD),
     State.UNKNOWN: ("unknown", Tone.WARN),
 }
 _DIFF_TONES = {"+": Tone.ADDED, "-": Tone.REMOVED, "@": Tone.DIM}

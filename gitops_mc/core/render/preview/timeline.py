@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gitops_mc.core.render.lines import one_line
+from gitops_mc.core.render.markdown_text import shortened
 from gitops_mc.core.render.preview.document import Bar, Stretch, StretchKind, Timeline
 
 LETTERS: Final[Mapping[StretchKind, str]] = {
@@ -15,7 +16,8 @@ LETTERS: Final[Mapping[StretchKind, str]] = {
     StretchKind.SHUT: "-",
 }
 _COLUMNS = 48
-_LONGEST_NAME = 28
+_LONGEST_NAME = 36
+_LONGEST_TOLD = 80
 
 
 def timeline_lines(timeline: Timeline) -> tuple[str, ...]:
@@ -25,7 +27,7 @@ def timeline_lines(timeline: Timeline) -> tuple[str, ...]:
     used = {stretch.kind for bar in timeline.bars for stretch in bar.stretches}
     return (
         *(
-            f"{name:<{width}} |{_letters(bar, timeline.minutes)}| {one_line(bar.told)}"
+            f"{name:<{width}} |{_letters(bar, timeline.minutes)}| {one_line(shortened(bar.told, _LONGEST_TOLD))}"
             for name, bar in zip(names, timeline.bars, strict=True)
         ),
         *(f"{letter * 3} {kind.value}" for kind, letter in LETTERS.items() if kind in used),

@@ -49,9 +49,10 @@ def starts_told(clusters: Sequence[ClusterForecast]) -> str:
     found = sorted(c.start.p50 for c in clusters if c.start is not None)
     if not found:
         return ""
-    ends = [_moment_told(span) for span in dict.fromkeys((found[0], found[-1]))]
-    told = " to ".join(dict.fromkeys(ends))
-    return f"{told} from when {first.after}" if first.after else told
+    last = f", the last one after {about(found[-1])}" if found[-1] - found[0] >= _MINUTE else ""
+    if found[0] >= _MINUTE:
+        return f"{about(found[0])} after {first.after or 'the merge'}{last}"
+    return (f"as soon as {first.after}" if first.after else "at once") + last
 
 
 def takes_told(clusters: Iterable[ClusterForecast]) -> str:
@@ -59,7 +60,7 @@ def takes_told(clusters: Iterable[ClusterForecast]) -> str:
     found = [c.takes for c in clusters if c.takes is not None]
     if not found:
         return ""
-    return _spread_told(Spread(min(s.p50 for s in found), max(s.p95 for s in found)))
+    return _span_told(min(s.p50 for s in found), max(s.p95 for s in found))
 
 
 def _blocks(found: FleetForecast) -> Iterator[Block]:
@@ -71,10 +72,10 @@ def _blocks(found: FleetForecast) -> Iterator[Block]:
     if found.no_time:
         yield Paragraph(words(Strong("Not all of it has a time"), f": {found.no_time}."))
     bars = tuple(_bars(found))
-    if bars:
+    if any(bar.stretches for bar in bars):
         last = max((s.end for bar in bars for s in bar.stretches), default=0.0)
         yield Timeline(bars, last)
-    rests = (*(words(f"rests on {r.told}") for r in found.rests_on), *_waits(found))
+    rests = (*(words(f"rests on: {r.told}") for r in found.rests_on), *_waits(found))
     if rests:
         yield Bullets(rests, "note")
 
@@ -82,11 +83,6 @@ def _blocks(found: FleetForecast) -> Iterator[Block]:
 def _waits(found: FleetForecast) -> Iterator[Words]:
     for command in dict.fromkeys(found.approvals):
         yield words("waits for ", Code(command), ", counted as given at once")
-    untimed = sorted_by((c.name, module) for c in found.clusters for module in c.untimed)
-    for module, names in untimed:
-        yield words(
-            f"module {module} of {names_told(names)}: nobody knows how long it takes; its time-out is counted"
-        )
 
 
 def _bars(found: FleetForecast) -> Iterator[Bar]:
@@ -152,12 +148,12 @@ def _cluster(cluster: ClusterForecast, offset: timedelta) -> Bar:
 
 
 def _spread_told(spread: Spread) -> str:
-    low, high = about(spread.p50), about(spread.p95)
+    return _span_told(spread.p50, spread.p95)
+
+
+def _span_told(likely: timedelta, late: timedelta) -> str:
+    low, high = about(likely), about(late)
     return low if low == high else f"{low}, within {high}"
-
-
-def _moment_told(span: timedelta) -> str:
-    return "at once" if span < _MINUTE else f"after {about(span)}"
 
 
 def _minutes(span: timedelta) -> float:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from gitops_mc.core.model import Commit, Problem, Severity, count
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gitops_mc.core.model import Commit, FleetScope, Problem, Severity, count
 from gitops_mc.core.preview.model import Conflict, LivePreview, Preview
+from gitops_mc.core.preview.promised import promise_digest
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.render.preview.document import (
     Basis,
@@ -20,6 +24,7 @@ from gitops_mc.core.render.preview.document import (
     redacted,
     words,
 )
+from gitops_mc.core.render.preview.groups import names_told, sorted_by
 from gitops_mc.core.render.preview.live import already, merged_sections, read_told, under_way
 from gitops_mc.core.render.preview.objects import diffs, modules, settings
 from gitops_mc.core.render.preview.overview import overview
@@ -28,6 +33,7 @@ from gitops_mc.core.render.preview.times import times
 
 _PROBLEMS, _FOOT = 0.12, 0.03
 _SHORT = 12
+_CLUSTER = "cluster "
 
 
 def document_of(preview: Preview, redactor: Redactor) -> Document:
@@ -80,14 +86,13 @@ def _problems(preview: Preview) -> Section:
         told = "fleet.yaml has an error: the whole fleet stays where it is."
         blocks.append(Paragraph(words(Strong(told))))
     if changes.new_problems:
-        blocks.append(Bullets(tuple(_problem(p) for p in changes.new_problems), "problem"))
+        blocks.append(_listed(changes.new_problems))
     for summary, found in (
         (f"{count(len(changes.old_problems), 'problem')} that base has already", changes.old_problems),
         (f"{count(len(changes.solved), 'problem')} solved", changes.solved),
     ):
         if found:
-            listed = Bullets(tuple(_problem(p) for p in found), "problem")
-            blocks.append(Fold(summary, (listed,), "fold"))
+            blocks.append(Fold(summary, (_listed(found),), "fold"))
     errors = sum(1 for p in changes.new_problems if p.severity is Severity.ERROR)
     title = (
         f"Problems: {count(errors, 'new error')}, {count(len(changes.new_problems) - errors, 'new warning')}"
@@ -95,7 +100,13 @@ def _problems(preview: Preview) -> Section:
     return Section(title, Basis.GIT, tuple(blocks), _PROBLEMS)
 
 
-def _problem(problem: Problem) -> Words:
+def _listed(problems: Sequence[Problem]) -> Bullets:
+    """What is the same for several clusters stands there once, with whom it blocks or concerns."""
+    found = sorted_by((str(p.scope), replace(p, scope=FleetScope())) for p in problems)
+    return Bullets(tuple(_problem(problem, scopes) for problem, scopes in found), "problem")
+
+
+def _problem(problem: Problem, scopes: Sequence[str]) -> Words:
     field = f"{problem.field}: " if problem.field else ""
     hint = f"; {problem.hint}" if problem.hint else ""
     place = place_told(problem.place) if problem.place.file else ""
@@ -105,8 +116,15 @@ def _problem(problem: Problem) -> Words:
         place,
         f": {field}{problem.message}{hint} ",
         Code(problem.rule),
-        f" ({problem.scope})",
+        f" ({_scopes(scopes)})",
     )
+
+
+def _scopes(scopes: Sequence[str]) -> str:
+    clusters = [scope.removeprefix(_CLUSTER) for scope in scopes if scope.startswith(_CLUSTER)]
+    others = [scope for scope in scopes if not scope.startswith(_CLUSTER)]
+    noun = "cluster" if len(clusters) == 1 else "clusters"
+    return ", ".join([*others, *([f"{noun} {names_told(clusters)}"] if clusters else [])])
 
 
 def _foot(preview: Preview) -> Section:
@@ -120,6 +138,7 @@ def _foot(preview: Preview) -> Section:
     ]
     if isinstance(preview.live, LivePreview):
         rows.append((words("plan digest"), words(Code(preview.live.outcome.digest))))
+        rows.append((words("promise digest"), words(Code(promise_digest(preview.live.outcome)))))
     table = Table(("", ""), tuple(rows), "fact")
     return Section("What this rests on", Basis.FOOT, (table,), _FOOT)
 
