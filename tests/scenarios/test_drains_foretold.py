@@ -12,6 +12,7 @@ from gitops_mc.app.observe_drains import observe_drains
 from gitops_mc.app.use_cases.planning import ask_nobody
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.preview.model import Drains, HindranceKind
+from gitops_mc.core.preview.node_notes import drained
 from gitops_mc.sandbox.fleet import simple_fleet
 from gitops_mc.sandbox.nodes.machine import What
 from gitops_mc.sandbox.pods.workload import Workload
@@ -74,6 +75,22 @@ def test_the_first_drain_waits_exactly_where_a_budget_was_said_to_be_in_the_way(
     assert log.of(What.CORDONED)
     assert bool(log.of(What.DRAINED)) is not barred(found, node)
     assert world.fleet.failures == ()
+
+
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.sampled_from(["", "a", "b"]), min_size=4, max_size=4))
+def test_nodes_are_taken_in_the_order_that_was_said(zones: list[str]) -> None:
+    world = settled(workers=4)
+    person = world.fleet.person(EDGE)
+    for at, zone in enumerate(zones):
+        if zone:
+            person.label_node(f"{EDGE}-w{at + 1}", **{"topology.kubernetes.io/zone": zone})
+    _, planned = look(world, EDGE, asking=ask_nobody)
+    [cluster] = planned.preview.clusters
+    found = drained(cluster.impacts, cluster.live)
+    world.run(hours=2)
+    begun = {node: world.fleet.node_log(EDGE, node).of(What.STARTED)[0].at for node in found.nodes}
+    assert sorted(begun, key=lambda node: begun[node]) == list(found.nodes)
 
 
 def test_whoever_loosens_the_budget_as_told_gets_through() -> None:
