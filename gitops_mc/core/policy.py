@@ -120,6 +120,8 @@ class Rollout:
     max_unreachable: Count = Count(percent=10)
     on_failure: OnFailure = OnFailure.HALT
     pool_order: tuple[PoolClass, ...] = (PoolClass.CUSTOM, PoolClass.WORKER, PoolClass.MASTER)
+    require_preview: bool = False
+    """What does more to a cluster than a preview of its content has shown waits for approval."""
 
 
 class WindowKind(StrEnum):

@@ -4,14 +4,14 @@ again on every pass, and read once.
 It changes no result: a JSON body is never changed in place, and an entry holds its arguments, so that no other object can
 take their identity while it is there. Threads may share it: at worst a result is made twice.
 
-What is kept is what was asked for lately: bodies that have moved are let go within `KEPT` to twice as many passes, so that
-all of it takes about the room of what the clusters show now, however large their configs are.
+What is kept is what was asked for lately: bodies that have moved are let go within `KEPT` to twice as many passes of their fleet, so that
+all of it takes about the room of what the clusters show now, however large their configs are, and however many fleets there are.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from itertools import count
 from typing import Any, Generic, TypeAlias, TypeVar
 from weakref import WeakSet
 
@@ -19,16 +19,20 @@ T = TypeVar("T")
 Entry: TypeAlias = tuple[tuple[object, ...], T]
 
 KEPT = 8
-"""Passes after which what nobody has asked for begins to go."""
+"""Passes of every fleet after which what nobody has asked for begins to go."""
+_PATIENCE = 64
+"""So many passes for each fleet, and nobody is waited for any more: a fleet may be gone, or look seldom."""
 
 
 class Remembered(Generic[T]):
     """The results of one function, by the identity of its arguments. `room`: entries that there are at most; when they are
-    used up, those go that were not asked for lately.
+    used up, those go that were not asked for lately. What one pass asks for has to fit, or every pass would make all of it anew:
+    room that is used up within a pass is doubled with the next one.
     """
 
     def __init__(self, room: int = 4096) -> None:
         self._half = room // 2
+        self._used_up = False
         self._lately: dict[tuple[object, ...], Entry[T]] = {}
         self._before: dict[tuple[object, ...], Entry[T]] = {}
         _ALL.add(self)
@@ -41,6 +45,7 @@ class Remembered(Generic[T]):
             return found[1]
         found = self._before.get(key) or (arguments, make())
         if len(self._lately) >= self._half:
+            self._used_up = True
             self.age()
         self._lately[key] = found
         return found[1]
@@ -49,13 +54,41 @@ class Remembered(Generic[T]):
         """Let go of what was not asked for since the last time."""
         self._before, self._lately = self._lately, {}
 
+    def grow(self) -> None:
+        """Take more room where the last pass has used up what there is."""
+        if self._used_up:
+            self._half, self._used_up = 2 * self._half, False
+
 
 _ALL: WeakSet[Remembered[Any]] = WeakSet()
-_PASSES = count(1)
 
 
-def another_pass() -> None:
-    """A pass begins: what the last ones have not asked for is let go."""
-    if next(_PASSES) % KEPT == 0:
-        for memory in tuple(_ALL):
+class _Passes:
+    """Since the last time that something was let go: how often each fleet has passed."""
+
+    def __init__(self) -> None:
+        self.made: Counter[str] = Counter()
+        self.awaited: frozenset[str] = frozenset()
+        """Fleets that passed before that."""
+
+    def another(self, fleet: str) -> bool:
+        """Whether it is time to let go."""
+        self.made[fleet] += 1
+        fleets = self.awaited | self.made.keys()
+        late = self.made.total() >= _PATIENCE * len(fleets)
+        if not late and any(self.made[each] < KEPT for each in fleets):
+            return False
+        self.made, self.awaited = Counter(), frozenset(self.made)
+        return True
+
+
+_PASSES = _Passes()
+
+
+def another_pass(fleet: str) -> None:
+    """A pass of a fleet begins: what the last ones have not asked for is let go, once the other fleets had their turns."""
+    due = _PASSES.another(fleet)
+    for memory in tuple(_ALL):
+        memory.grow()
+        if due:
             memory.age()

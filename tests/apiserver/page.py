@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
+from typing import Final
 
 from tests.apiserver.installed import Administrator
 from tests.docs.readme import ROOT, console_blocks, first_difference
 
+_SHOWN_WITHIN: Final = 20.0
+_LOOKS: Final = frozenset({"get", "describe"})
 _TEXT = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
 
 
@@ -28,10 +32,24 @@ def type_section(admin: Administrator, title: str) -> None:
         for command in block:
             program, *words = shlex.split(command.line)
             assert program == "kubectl"
-            _, out, err = admin.tried(*words)
             shown = tuple(map(_even, command.shown))
-            difference = first_difference(shown, _even(out + err))
-            assert not difference, f"$ {command.line}\n{difference}\n{out}{err}"
+            told = _tried(admin, words, shown)
+            assert not told, f"$ {command.line}\n{told}"
+
+
+def _tried(admin: Administrator, words: list[str], shown: tuple[str, ...]) -> str:
+    """How what is printed differs. What only looks is asked again for a while: Events, and what a pass shows, come a moment after the
+    status that was waited for.
+    """
+    end = time.monotonic() + (_SHOWN_WITHIN if _LOOKS & set(words[:4]) else 0.0)
+    while True:
+        _, out, err = admin.tried(*words)
+        difference = first_difference(shown, _even(out + err))
+        if not difference:
+            return ""
+        if time.monotonic() > end:
+            return f"{difference}\n{out}{err}"
+        time.sleep(0.5)
 
 
 def _even(text: str) -> str:

@@ -58,6 +58,7 @@ spec:
     maxUnreachable: "20%"
     onFailure: rollback
     poolOrder: [worker, custom, master]
+    requirePreview: true
   gates:
     pool: {stall: 2h, settle: 45s, perNode: 25m, operatorFiles: ["/etc/kubernetes/ca*"]}
     module: {timeout: 20m, publishTimeout: 40m}
@@ -99,6 +100,7 @@ def test_every_field_is_read() -> None:
             max_unreachable=Count(percent=20),
             on_failure=OnFailure.ROLLBACK,
             pool_order=(PoolClass.WORKER, PoolClass.CUSTOM, PoolClass.MASTER),
+            require_preview=True,
         ),
         gates=Gates(
             PoolGatePolicy(

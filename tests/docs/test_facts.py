@@ -30,6 +30,7 @@ DEFAULTS = {
     "`rollout.maxUnreachable`": str(ROLLOUT.max_unreachable),
     "`rollout.onFailure`": ROLLOUT.on_failure.value,
     "`rollout.poolOrder`": f"[{', '.join(kind.value for kind in ROLLOUT.pool_order)}]",
+    "`rollout.requirePreview`": str(ROLLOUT.require_preview).lower(),
     "`gates.pool.settle`": short(POOL.settle),
     "`gates.pool.stall`": short(POOL.stall),
     "`gates.pool.perNode`": short(POOL.per_node),

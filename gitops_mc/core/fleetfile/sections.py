@@ -103,7 +103,9 @@ def shared_of(section: Field) -> tuple[SharedSet, ...]:
 
 def rollout_of(section: Field) -> Rollout:
     default = Rollout()
-    fields = section.mapping("waves", "maxFailures", "maxUnreachable", "onFailure", "poolOrder")
+    fields = section.mapping(
+        "waves", "maxFailures", "maxUnreachable", "onFailure", "poolOrder", "requirePreview"
+    )
     return Rollout(
         waves=_waves(fields["waves"]) if "waves" in fields else None,
         max_failures=_count(fields, "maxFailures", default.max_failures),
@@ -114,6 +116,8 @@ def rollout_of(section: Field) -> Rollout:
         pool_order=_pool_order(fields["poolOrder"], default.pool_order)
         if "poolOrder" in fields
         else default.pool_order,
+        require_preview="requirePreview" in fields
+        and fields["requirePreview"].boolean(default.require_preview),
     )
 
 

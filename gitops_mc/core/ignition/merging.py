@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from gitops_mc.core.ignition.entries import Entry, EntryKind, FieldPath
-from gitops_mc.core.ignition.reading import Reading, is_empty, read
-from gitops_mc.core.model import JsonObject, canonical_json
+from gitops_mc.core.ignition.reading import Reading, is_empty, read, role_of
+from gitops_mc.core.model import JsonObject, canonical_json, name_of
 from gitops_mc.core.remembered import Remembered
 
 MAX_SPEC_BYTES = 1_572_864
@@ -30,10 +30,10 @@ class MergeOrder(Enum):
     inherits (OpenShift's machine-config-operator)."""
 
 
-_SORT_KEYS: Mapping[MergeOrder, Callable[[Reading], tuple[int, str]]] = MappingProxyType(
+_SORT_KEYS: Mapping[MergeOrder, Callable[[JsonObject], tuple[int, str]]] = MappingProxyType(
     {
-        MergeOrder.ALPHABETICAL: lambda config: (0, config.name),
-        MergeOrder.ROLE_FIRST: lambda config: (0 if config.role in _BASE_ROLES else 1, config.name),
+        MergeOrder.ALPHABETICAL: lambda body: (0, name_of(body)),
+        MergeOrder.ROLE_FIRST: lambda body: (0 if role_of(body) in _BASE_ROLES else 1, name_of(body)),
     }
 )
 
@@ -125,14 +125,15 @@ def merge(configs: Sequence[JsonObject], order: MergeOrder) -> Effective:
     Files go by path, units, drop-ins and users by name, and a later one overrides field by field; contents that bring
     a source without `compression` clear an earlier one's. A user's SSH keys are a union. Kernel arguments are concatenated.
     """
-    return _MERGES.get(tuple(configs), (order,), lambda: _merge(configs, order))
+    ordered = tuple(sorted(configs, key=_SORT_KEYS[order]))  # nearly always the same for every order
+    return _MERGES.get(ordered, (), lambda: _merge(ordered))
 
 
 _MERGES: Remembered[Effective] = Remembered()
 
 
-def _merge(configs: Sequence[JsonObject], order: MergeOrder) -> Effective:
-    readings = sorted((read(config) for config in configs), key=_SORT_KEYS[order])
+def _merge(configs: Sequence[JsonObject]) -> Effective:
+    readings = [read(config) for config in configs]
     growing: dict[Entry, _Growing] = {}
     arguments: list[KernelArgument] = []
     for reading in readings:

@@ -126,13 +126,18 @@ def read(body: JsonObject) -> Reading:
     users = _keyed(_dict(config.get("passwd")).get("users"), "name")
     return Reading(
         name=name_of(body),
-        role=str(labels_of(body).get(ROLE_LABEL, "")),
+        role=role_of(body),
         files=tuple(FileEntry(path, raw, at) for at, path, raw in files),
         units=tuple(Unit(name, raw, _dropins(raw), at) for at, name, raw in units),
         users=tuple(User(name, _strings(raw.get("sshAuthorizedKeys")), raw, at) for at, name, raw in users),
         kernel_arguments=_strings(spec.get("kernelArguments")),
         other=tuple(section for section in _other(body, spec, config) if not is_empty(section.value)),
     )
+
+
+def role_of(body: JsonObject) -> str:
+    """The value of the role label, `""` without one."""
+    return str(labels_of(body).get(ROLE_LABEL, ""))
 
 
 def is_empty(value: Any) -> bool:

@@ -20,6 +20,7 @@ from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import Position, marked_pools, next_step
 from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, subject_digest
 from gitops_mc.core.rollout.rollback import told_back
+from gitops_mc.core.rollout.showing import not_as_shown
 from gitops_mc.core.rollout.timing import in_window
 
 
@@ -82,13 +83,22 @@ def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | No
         return Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read)
     if plan.refusals:
         return Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals)
-    if needs_approval(case, plan):
-        told = (
-            f"first contact: the plan changes what somebody set ({_first_changes(case, plan)}); "
-            f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}"
-        )
-        return Standing.APPROVAL, told
+    why = _first_contact(case, plan) or _not_as_shown(case, plan)
+    if why:
+        look = f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}"
+        return Standing.APPROVAL, f"{why}; {look}"
     return None
+
+
+def _first_contact(case: Case, plan: ClusterPlan) -> str:
+    if not needs_approval(case, plan):
+        return ""
+    return f"first contact: the plan changes what somebody set ({_first_changes(case, plan)})"
+
+
+def _not_as_shown(case: Case, plan: ClusterPlan) -> str:
+    more = beyond_preview(case, plan)
+    return f"rollout.requirePreview: {more}" if more else ""
 
 
 def _joined(case: Case, current: Assessment, managed: tuple[str, ...]) -> GateBook:
@@ -144,6 +154,18 @@ def needs_approval(case: Case, plan: ClusterPlan) -> bool:
     if memory.passed is not None or newest in {memory.started, memory.approved} or case.name in case.approved:
         return False
     return bool(_foreign(case, plan)) or (memory.started is None and bool(_ours_paused(case.live)))
+
+
+def beyond_preview(case: Case, plan: ClusterPlan) -> str:
+    """What the newest content does to a cluster that no preview of it has shown, where fleet.yaml asks for one and no human has
+    approved it as it is; empty: nothing.
+    """
+    memory, newest = case.memory, case.newest.content
+    if not case.policy.rollout.require_preview:
+        return ""
+    if newest in {memory.started, memory.approved} or case.name in case.approved:
+        return ""
+    return not_as_shown(plan, memory.shown)
 
 
 def _foreign(case: Case, plan: ClusterPlan) -> tuple[ResourceKey, ...]:

@@ -33,6 +33,7 @@ from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_sti
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
+from gitops_mc.core.rollout.showing import with_shown
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
 
@@ -44,16 +45,14 @@ def next_moves(
     fleet: Fleet, memory: FleetMemory, observed: Observed, now: datetime, acts: Acts = NO_ACTS
 ) -> tuple[Decision, FleetMemory]:
     """One pass."""
-    another_pass()
+    another_pass(fleet.policy.name)
     before = memory.clock
-    memory = prune_limits(_after_gap(memory, now), fleet)
+    memory = with_shown(prune_limits(_after_gap(memory, now), fleet), acts.shown)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
     memory = steps_stand_still(memory, counting, before, now, UNWATCHED)
     found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
-    for name, assessment in found.items():
-        if name not in observed.busy:
-            memory = memory.with_cluster(name, assessment.memory)
+    memory = memory.with_clusters({n: a.memory for n, a in found.items() if n not in observed.busy})
     memory, found = early_failures(memory, found, fleet)
     memory, found = _passes(memory, found, on)
     found = under_orders(found, acts)

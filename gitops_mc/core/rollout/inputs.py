@@ -10,6 +10,7 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster
 from gitops_mc.core.policy import FleetPolicy
 from gitops_mc.core.rollout.case import WriteFault
+from gitops_mc.core.rollout.showing import Shown
 from gitops_mc.core.rollout.windows import Rule, concerning
 
 
@@ -60,6 +61,8 @@ class Acts:
     aborted: Abort | None = None
     """For the whole fleet."""
     aborted_clusters: Mapping[str, Abort] = field(default_factory=dict)
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    """By cluster: what a preview has just shown of one of its contents."""
 
     def abort(self, cluster: str) -> Abort | None:
         """The abort that stands for a cluster; of two the one that stops more."""

@@ -45,9 +45,11 @@ def with_inventory(
         if found is not None:
             entries[key.kind, key.name] = InventoryEntry(key.kind, key.name, found)
     for item in memory.created:
+        if (item.kind, item.name) in entries:
+            continue
         found = _made(item.key(desired.name), live)
         if found is not None:
-            entries.setdefault((item.kind, item.name), InventoryEntry(item.kind, item.name, found))
+            entries[item.kind, item.name] = InventoryEntry(item.kind, item.name, found)
     wanted = {(m.key.kind, m.key.name) for m in desired.manifests}
     present = _present(live)
     kept = [

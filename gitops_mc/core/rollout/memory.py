@@ -20,6 +20,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
+from gitops_mc.core.rollout.showing import Shown
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -171,6 +172,8 @@ class ClusterMemory:
     """This content need not wait until what rolls healthily has settled; over once it has been started."""
     overridden: Leave | None = None
     """Change windows and freezes do not count for this content; over once it has passed."""
+    shown: tuple[Shown, ...] = ()
+    """What previews have shown of contents that may come, oldest first."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
@@ -300,7 +303,13 @@ class FleetMemory:
         return self.clusters.get(name, ClusterMemory())
 
     def with_cluster(self, name: str, memory: ClusterMemory) -> FleetMemory:
-        return replace(self, clusters=dict(sorted({**self.clusters, name: memory}.items())))
+        return self.with_clusters({name: memory})
+
+    def with_clusters(self, memories: Mapping[str, ClusterMemory]) -> FleetMemory:
+        known = {**self.clusters, **memories}
+        return replace(
+            self, clusters=known if len(known) == len(self.clusters) else dict(sorted(known.items()))
+        )
 
     def without_cluster(self, name: str) -> FleetMemory:
         return replace(self, clusters={n: m for n, m in self.clusters.items() if n != name})

@@ -15,7 +15,7 @@ from gitops_mc.core.live import LiveCluster, unread
 from gitops_mc.core.model import Commit, DesiredCluster, ResourceKey, Unknown, digest_of
 from gitops_mc.core.plan import NO_CIRCUMSTANCES, Circumstances, ClusterPlan, PoolImpact, StepKind, make_plan
 from gitops_mc.core.policy import Approval
-from gitops_mc.core.rollout.admission import needs_approval
+from gitops_mc.core.rollout.admission import beyond_preview, needs_approval
 from gitops_mc.core.rollout.case import Case, circumstances, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.fleet import prune_limits
@@ -263,6 +263,8 @@ def _understood(newest: DesiredCluster, live: LiveCluster, scene: _Scene) -> Clu
     if needs_approval(case, plan):
         touched = sum(1 for write in plan.writes if write.touch is Touch.CHANGES_EXISTING)
         approve = f"first contact: {touched} of {len(plan.writes)} writes change, take over or delete what somebody set"
+    elif more := beyond_preview(case, plan):
+        approve = f"rollout.requirePreview: {more}"
     limit = fleet.policy.gates.module.timeout
     shown = replace(
         shown, plan=plan, unknown=_unknown(live, plan), approve=approve, past=past, module_limit=limit

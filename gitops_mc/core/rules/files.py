@@ -110,11 +110,11 @@ def file_below_file(body: JsonObject) -> Found:
 
 def parent_among(path: str, paths: set[str]) -> str:
     """The nearest parent of a path that is one of `paths`, or the empty string."""
-    parent = posixpath.dirname(path)
-    while parent and parent != posixpath.dirname(parent):
+    parent = path.rpartition("/")[0]
+    while parent:
         if parent in paths:
             return parent
-        parent = posixpath.dirname(parent)
+        parent = parent.rpartition("/")[0]
     return ""
 
 

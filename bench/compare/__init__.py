@@ -1,0 +1,1 @@
+"""What it costs, each figure beside a yardstick that was measured in the same run."""

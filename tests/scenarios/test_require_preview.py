@@ -1,0 +1,150 @@
+"""`rollout.requirePreview`: what a reviewer has seen is what happens, or somebody is asked."""
+
+from __future__ import annotations
+
+from gitops_mc.app.observe import Interest, NodeReading
+from gitops_mc.core.model import JsonObject
+from gitops_mc.core.plan import promise_of
+from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.moves import Done, Hold, Standing
+from gitops_mc.core.rollout.preview import preview
+from gitops_mc.core.rollout.showing import KEPT_SHOWN, Shown
+from gitops_mc.sandbox.fleet import simple_fleet
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
+
+FLEET = """\
+apiVersion: gitops-mc.io/v1alpha1
+kind: FleetConfig
+metadata: {name: test}
+spec:
+  rollout: {requirePreview: true}
+"""
+ONE = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT)
+TWO = machine_config("50-worker-app", files={"/etc/app.conf": "one\n"}, app_service=UNIT + "# two\n")
+
+
+def made(config: str = ONE) -> RolloutWorld:
+    world = RolloutWorld(spec=simple_fleet("edge-1", workers=2))
+    world.files["fleet.yaml"] = FLEET
+    world.files["clusters/edge-1/app.yaml"] = config
+    return world
+
+
+def shown_now(world: RolloutWorld) -> Shown:
+    """As a preview of what stands in Git would show it at this moment."""
+    executor, fleet = world.executor(), world.git()
+    memory = executor.memory()
+    live = executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS))
+    (found,) = preview(executor.with_past(fleet, memory), memory, live, world.clock.now()).clusters
+    assert found.plan is not None
+    return Shown(
+        found.plan.content, promise_of(found.plan), "the preview of pull request 12", world.clock.now()
+    )
+
+
+def merged(world: RolloutWorld, shown: Shown | None) -> Acts:
+    return Acts() if shown is None else Acts(shown={"edge-1": shown})
+
+
+def passed_with_one() -> RolloutWorld:
+    world = made()
+    assert isinstance(world.run(merged(world, shown_now(world))), Done)
+    return world
+
+
+def unit_policy(*actions: JsonObject) -> JsonObject:
+    units = [{"name": "app.service", "actions": list(actions)}] if actions else []
+    return {"spec": {"nodeDisruptionPolicy": {"units": units}}}
+
+
+def by_hand(world: RolloutWorld, change: JsonObject) -> None:
+    world.fleet.person("edge-1").edit("machineconfigurations", "cluster", change)
+    world.clock.wait_for(300)
+
+
+def waits(world: RolloutWorld, acts: Acts) -> str:
+    writes = len(world.writes("edge-1"))
+    outlook = world.run(acts, hours=1)
+    assert isinstance(outlook, Hold), outlook
+    assert world.standing("edge-1") is Standing.APPROVAL
+    assert len(world.writes("edge-1")) == writes
+    return world.view("edge-1").reason
+
+
+def test_what_nobody_has_seen_waits_even_if_it_only_adds() -> None:
+    world = made()
+    reason = waits(world, Acts())
+    assert "no preview has shown what this content does here" in reason
+    assert "MachineConfig 50-worker-app is created" in reason
+    assert reason.endswith("then: gitops-mc apply --approve edge-1")
+
+
+def test_what_was_shown_is_rolled_out_and_asks_nobody() -> None:
+    assert passed_with_one().cluster_memory("edge-1").out
+
+
+def test_an_approval_lets_in_what_no_preview_has_shown() -> None:
+    world = made()
+    assert isinstance(world.run(Acts(approved=frozenset({"edge-1"}))), Done)
+
+
+def test_a_preview_outlives_the_process_that_showed_it() -> None:
+    world = passed_with_one()
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    now = shown_now(world)
+    world.files["clusters/edge-1/app.yaml"] = ONE
+    assert isinstance(world.run(merged(world, now)), Done)
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    assert isinstance(world.run(), Done)
+    assert world.reboots("edge-1")
+
+
+def test_a_policy_that_somebody_takes_away_after_the_preview_makes_a_reboot_that_nobody_approved() -> None:
+    world = passed_with_one()
+    by_hand(world, unit_policy({"type": "Restart", "restart": {"serviceName": "app.service"}}))
+    before = world.reboots("edge-1")
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    shown = shown_now(world)
+    by_hand(world, unit_policy())
+    reason = waits(world, merged(world, shown))
+    assert "the preview of pull request 12 did not show this: pool worker: nodes go through: reboot" in reason
+    assert world.reboots("edge-1") == before
+    by_hand(world, unit_policy({"type": "Restart", "restart": {"serviceName": "app.service"}}))
+    assert isinstance(world.run(), Done)
+    assert world.reboots("edge-1") == before
+
+
+def test_a_commit_on_top_of_what_was_shown_is_another_content() -> None:
+    world = passed_with_one()
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    shown = shown_now(world)
+    world.files["clusters/edge-1/more.yaml"] = machine_config("60-worker-more", files={"/etc/more": "x"})
+    assert "no preview has shown" in waits(world, merged(world, shown))
+
+
+def test_a_commit_that_leaves_the_content_alone_asks_nobody_again() -> None:
+    world = passed_with_one()
+    world.files["README.md"] = "hello\n"
+    assert isinstance(world.run(), Done)
+
+
+def test_without_the_setting_nobody_asks_for_previews() -> None:
+    world = made()
+    world.files["fleet.yaml"] = FLEET.replace("true", "false")
+    assert isinstance(world.run(), Done)
+
+
+def test_only_the_last_previews_are_remembered_and_each_once() -> None:
+    world = passed_with_one()
+    previews = []
+    for number in range(KEPT_SHOWN + 2):
+        world.files["clusters/edge-1/app.yaml"] = TWO
+        world.files["clusters/edge-1/more.yaml"] = machine_config(
+            "60-worker-more", files={"/etc/more": f"{number}"}
+        )
+        previews.append(shown_now(world))
+        world.files["clusters/edge-1/app.yaml"] = ONE
+        del world.files["clusters/edge-1/more.yaml"]
+        world.run(merged(world, previews[-1]))
+        world.run(merged(world, previews[-1]))
+    assert world.cluster_memory("edge-1").shown == tuple(previews[-KEPT_SHOWN:])
