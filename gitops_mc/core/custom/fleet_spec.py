@@ -25,6 +25,7 @@ __all__ = [
     "Ref",
     "Topic",
     "fleet_spec",
+    "hold_told",
     "notifications",
 ]
 
@@ -117,6 +118,12 @@ class FleetSpec:
     def title(self) -> str:
         """`<namespace>/<name>`."""
         return f"{self.namespace}/{self.name}"
+
+
+def hold_told(hold: Mapping[str, Any]) -> str:
+    """Who holds a cluster, and why: `mei: its storage is being moved`."""
+    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
+    return f"{by}: {reason}" if by else reason
 
 
 def fleet_spec(body: JsonObject) -> FleetSpec:

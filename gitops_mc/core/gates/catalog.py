@@ -5,7 +5,7 @@ Fields that are absent ask for nothing. Constraints in a grammar we do not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -143,18 +143,33 @@ def _plain(selector: JsonObject) -> bool:
 
 
 def _rivals(request: _Request) -> Iterator[CatalogCheck]:
-    rivals = section(request.config, "spec", "affinity").get("pluginAntiAffinity")
-    installed = _installed(request.live)
-    for rival in rivals if isinstance(rivals, list) else ():
+    installed = installed_versions(request.live)
+    for rival in rivals(request.config, request.module):
         if installed is None:
             yield CatalogCheck("rivals", Outcome.NOT_KNOWN, "installed modules were not read")
         elif rival in installed:
             yield CatalogCheck("rivals", Outcome.REFUSED, f"module {rival} is installed, and excludes it")
 
 
+def rivals(config: JsonObject | None, module: str) -> tuple[str, ...]:
+    """The modules that a version does not bear beside it on one cluster (pluginAntiAffinity).
+
+    A module may name itself there (a sample of alauda/cluster-plugin does): that forbids a second instance, and no upgrade.
+    """
+    found = section(config, "spec", "affinity").get("pluginAntiAffinity")
+    names = found if isinstance(found, list) else []
+    return tuple(name for name in names if isinstance(name, str) and name != module)
+
+
 def _dependencies(request: _Request) -> Iterator[CatalogCheck]:
-    installed = _installed(request.live)
-    for dependency in items(request.config, "spec", "dependencies"):
+    yield from dependency_checks(request.config, installed_versions(request.live))
+
+
+def dependency_checks(
+    config: JsonObject | None, installed: Mapping[str, str] | None
+) -> Iterator[CatalogCheck]:
+    """What a version of a module depends on, against the versions that there are by module; None: they were not read."""
+    for dependency in items(config, "spec", "dependencies"):
         name = text(dependency, "moduleName")
         matches = dependency.get("versionsMatch")
         constraints = [str(m) for m in matches] if isinstance(matches, list) else []
@@ -181,7 +196,7 @@ def _dependency(name: str, version: str, constraints: list[str]) -> CatalogCheck
 
 def _upgrade(request: _Request) -> Iterator[CatalogCheck]:
     supported = text(section(request.config, "spec"), "supportedUpgradeVersions")
-    installed = _installed(request.live)
+    installed = installed_versions(request.live)
     if not supported:
         return
     if installed is None:
@@ -207,7 +222,7 @@ _CHECKS: tuple[Callable[[_Request], Iterator[CatalogCheck]], ...] = (
 )
 
 
-def _installed(live: LiveCluster) -> dict[str, str] | None:
+def installed_versions(live: LiveCluster) -> dict[str, str] | None:
     """Versions that run on this cluster by module, those being deleted left out; None where they were not read."""
     if isinstance(live.modules, Unknown):
         return None
