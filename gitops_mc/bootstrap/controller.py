@@ -27,6 +27,7 @@ from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Renewing, Terms
 from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
 from gitops_mc.app.ports import Clock, Transport
@@ -155,7 +156,11 @@ def _connected(
         options.namespace,
         wires.leadership,
         lambda name: FleetLoop(
-            FleetObjects(wires.kept(name), options.namespace, name), means(name), clock, observing.telemetry
+            FleetObjects(wires.kept(name), options.namespace, name),
+            means(name),
+            clock,
+            observing.telemetry,
+            previewed=wires.shown,
         ),
         observing.telemetry,
         reading,
@@ -193,6 +198,7 @@ class _Wires:
         self._home = observing.measured(self.way)
         self.reading = self._api(self._home)
         """Unguarded: for what only reads, for the identity, and for a standby's knock."""
+        self.shown = PreviewsShown()
         machine = SystemClock(stop)
         lease_api = ClusterApi(self._home, machine, jitter=self._jitter, patience=_QUICK)
         self.leadership = Leadership(
@@ -229,7 +235,7 @@ class _Wires:
             self._clock.now,
         )
         desks = PullDesks(Forges(data, self._folder / _PREVIEWS / "forges", made.fleet), caches)
-        self._observing.show_previews(desks, maker, self.may_write, self._jitter)
+        self._observing.show_previews(desks, maker, self.shown, self.may_write, self._jitter)
 
     def means(self, identity: str, data: Data, fleet: str, below: str = "") -> ProcessMeans:
         """What the spec of a Fleet leads to; its credentials stand as files below a folder of this name. Raises UsageError."""

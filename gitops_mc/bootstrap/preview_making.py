@@ -16,7 +16,6 @@ from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Source
 from gitops_mc.app.pull_ports import NoFork, PreviewWanted
-from gitops_mc.app.reading import ReadingCache
 from gitops_mc.app.use_cases.fleet_objects import SeenMemory, memory_of, orders_of
 from gitops_mc.app.use_cases.planning import Session
 from gitops_mc.app.use_cases.previewing import PullStates, preview_by_git, read_pull
@@ -30,9 +29,11 @@ from gitops_mc.core.custom.pull_request import PreviewScope
 from gitops_mc.core.errors import ApiError, SourceError, UnreachableError
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster, JsonObject, Known
-from gitops_mc.core.preview.model import Preview
+from gitops_mc.core.plan import promise_of
+from gitops_mc.core.preview.model import LivePreview, Preview
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.render.preview.markdown import preview_markdown
+from gitops_mc.core.rollout.showing import Shown
 
 _STRANGE_FORK: Final = "it comes from a fork, for which no cluster is asked"
 _STRANGE_AUTHOR: Final = "its author is not trusted with what the clusters say (spec.previews.trusted)"
@@ -93,15 +94,16 @@ class PreviewMaker:
             preview_markdown(found, redactor, wanted.longest),
             redactor.redact(found.verdict.line),
             found.verdict.state,
+            _promises(found, f"the preview of pull request {wanted.pull.number}"),
         )
 
     def _pull(self, spec: FleetSpec, wanted: PreviewWanted) -> PullStates:
-        heads = self.caches.of(spec)
-        fork = heads.bring(wanted.pull, wanted.base)
+        held = self.caches.of(spec)
+        fork = held.heads.bring(wanted.pull, wanted.base)
         if isinstance(fork, NoFork):
             raise SourceError(f"what it changes cannot be told: {fork.why}", hint="rebase it onto the branch")
-        pulls = GitPulls(str(heads.repository), folder=spec.source.path)
-        return read_pull(pulls, wanted.base, wanted.pull.head, ReadingCache())
+        pulls = GitPulls(str(held.heads.repository), folder=spec.source.path)
+        return read_pull(pulls, wanted.base, wanted.pull.head, held.parsed)
 
     def _preview(
         self,
@@ -137,6 +139,18 @@ def looking(means: ProcessMeans, spec: FleetSpec, watched: Watched) -> Iterator[
     finally:
         workers.close()
         means.close()
+
+
+def _promises(found: Preview, by: str) -> Mapping[str, Shown]:
+    """What it shows of the clusters that it changes, as far as all of it could be read."""
+    if not isinstance(found.live, LivePreview):
+        return {}
+    touched = {cluster.name for cluster in found.changes.clusters}
+    return {
+        each.name: Shown(each.plan.content, promise_of(each.plan), by, found.live.at)
+        for each in found.live.outcome.clusters
+        if each.name in touched and each.plan is not None and not each.unknown
+    }
 
 
 def _bodies(live: Iterable[LiveCluster]) -> Iterator[JsonObject]:

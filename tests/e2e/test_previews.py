@@ -12,7 +12,7 @@ import pytest
 from gitops_mc.app.ports import MERGE_PATCH
 from tests.adapters.forge_pull_servers import ME, GiteaPullServer, Pull
 from tests.adapters.forge_servers import TOKEN, running
-from tests.e2e.fleet_site import GROUP, PATIENCE, Site, controller, site
+from tests.e2e.fleet_site import GROUP, PATIENCE, POLICY, Site, controller, site
 from tests.e2e.test_forge import name_forge
 from tests.scenarios.rollout_world import machine_config
 
@@ -91,3 +91,36 @@ def test_pull_requests_show_what_merging_them_does_and_those_of_strangers_nothin
         assert "<script" not in log.read_text() + trusted
         assert TOKEN not in log.read_text()
         assert "previews" not in (place.fleet().get("status") or {})
+
+
+def test_what_a_preview_has_shown_is_remembered_and_what_none_has_shown_waits(tmp_path: Path) -> None:
+    with running(GiteaPullServer()) as server, site(tmp_path) as place:
+        assert isinstance(server, GiteaPullServer)
+        name_forge(place, server)
+        place.call("PATCH", f"{GROUP}/fleets/prod", {"spec": {"previews": {"enabled": True}}}, MERGE_PATCH)
+        log = tmp_path / "controller.log"
+
+        def standing() -> tuple[str, str]:
+            status = place.call("GET", f"{GROUP}/clusterrollouts/edge-1").get("status") or {}
+            return status.get("standing", ""), str(status)
+
+        with controller(place):
+            place.wait(lambda fleet: (fleet.get("status") or {}).get("outlook") == "hold")
+            assert place.run("approve", "rest", "--fleet", "prod").code == 0
+            place.wait(lambda fleet: (fleet.get("status") or {}).get("outlook") == "done")
+            place.commit({"fleet.yaml": POLICY.replace("rollout:", "rollout:\n    requirePreview: true")})
+            config = machine_config("50-worker-app", files={"/etc/app.conf": "two\n"})
+            head = head_of(place, 7, "clusters/edge-1/app.yaml", config)
+            server.commits.add(head)
+            server.put(Pull(7, head))
+            wait(lambda: "pull request 7" in standing()[1], lambda: log.read_text()[-3000:])
+            place.commit({"clusters/edge-1/app.yaml": config})
+            merged = git(place, "rev-parse", "HEAD")
+            place.wait(
+                lambda fleet: (
+                    fleet["status"]["outlook"] == "done" and fleet["status"]["source"]["commit"] == merged
+                )
+            )
+            assert standing()[0] == "passed"
+            place.commit({"clusters/edge-1/app.yaml": config.replace("two", "three")})
+            wait(lambda: "no preview has shown what this content does here" in standing()[1], standing)
