@@ -27,6 +27,7 @@ from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Clock, Transport
+from gitops_mc.app.stopping import ReadOnlyOnce
 from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.ways import ByCluster, OwnWay, Way
 from gitops_mc.core.custom.fleet_spec import FleetSpec, GatewayRef, GitSource, Ref
@@ -181,6 +182,10 @@ class ProcessMeans:
         jitter = random.Random().random  # noqa: S311 - spreads retries, guards nothing
         api = ClusterApi(transport, self.clock, jitter=jitter)
         return Executor(api, self.clock, ThreadWorkers(_CALLS_AT_ONCE), _NoStore())
+
+    def looking(self, spec: FleetSpec) -> Transport:
+        """A way to the clusters for whoever only looks, with connections of its own; until `close`. Raises GitopsMcError."""
+        return ReadOnlyOnce(self._clusters(spec), lambda: True)
 
     def tend(self, spec: FleetSpec) -> None:
         """Take over what has been renewed in Secrets. Raises GitopsMcError where one cannot be read."""
