@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -70,6 +70,30 @@ class Watched:
 
 
 @dataclass(slots=True)
+class _Secrets:
+    """What may not be shown of a pull request: what Git has of it, and what the clusters that were read have."""
+
+    pull: PullStates
+    _said: list[LiveCluster] = field(default_factory=list)
+    _known: Redactor | None = None
+
+    def learn(self, live: Iterable[LiveCluster]) -> None:
+        """Before anything is said of it."""
+        self._said.extend(live)
+        self._known = None
+
+    @property
+    def redactor(self) -> Redactor:
+        if self._known is None:
+            self._known = Redactor.of(self.pull.sensitive, (*self.pull.bodies(), *_bodies(self._said)))
+        return self._known
+
+    def redact(self, text: str) -> str:
+        """With all that is known by now."""
+        return self.redactor.redact(text)
+
+
+@dataclass(slots=True)
 class PreviewMaker:
     """The `MakePreview` of the controller. Any thread; of one Fleet one at a time."""
 
@@ -87,9 +111,9 @@ class PreviewMaker:
             raise UnreachableError("the Fleet has not been read yet")
         spec = fleet_spec(watched.objects.fleet)
         pull = self._pull(spec, wanted)
-        said: list[LiveCluster] = []
-        found = self._preview(spec, watched, wanted, pull, said)
-        redactor = Redactor.of(pull.sensitive, (*pull.bodies(), *_bodies(said)))
+        secrets = _Secrets(pull)
+        found = self._preview(spec, watched, wanted, secrets)
+        redactor = secrets.redactor
         return PreviewText(
             preview_markdown(found, redactor, wanted.longest),
             redactor.redact(found.verdict.line),
@@ -110,17 +134,17 @@ class PreviewMaker:
         spec: FleetSpec,
         watched: Watched,
         wanted: PreviewWanted,
-        pull: PullStates,
-        said: list[LiveCluster],
+        secrets: _Secrets,
     ) -> Preview:
+        pull, redact = secrets.pull, secrets.redact
         if wanted.scope is PreviewScope.OFFLINE:
-            return preview_by_git(pull, _STRANGE_FORK if wanted.pull.fork else _STRANGE_AUTHOR)
+            return preview_by_git(pull, redact, _STRANGE_FORK if wanted.pull.fork else _STRANGE_AUTHOR)
         try:
             acts = orders_of(watched.objects.fleet, watched.rollouts())
             with self.session(spec, watched) as session:
-                return preview_live(session, pull, Look(acts=acts, learning=said.extend))
+                return preview_live(session, pull, Look(redact, acts=acts, learning=secrets.learn))
         except (ApiError, UnreachableError) as error:
-            return preview_by_git(pull, error.message, self.now())
+            return preview_by_git(pull, redact, error.message, self.now())
 
 
 @contextmanager
