@@ -95,9 +95,7 @@ class _PodReader:
             except GoneError:
                 continue  # the list is too old to be gone on with
             except ForbiddenError as error:
-                told = (
-                    f"{error.message} (the right to list pods and budgets is an option of the installation)"
-                )
+                told = f"{error.message}; that right is granted apart: docs/security.md, what a preview reads"
                 return Unknown(told, self._clock.now())
             except GitopsMcError as error:
                 return Unknown(error.message, self._clock.now())

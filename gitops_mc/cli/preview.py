@@ -15,7 +15,7 @@ from gitops_mc.bootstrap import open_pulls
 from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.fleets import looked_at
-from gitops_mc.cli.preview_asked import Asked
+from gitops_mc.cli.preview_asked import Asked, redacting
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import (
     EXIT_CHANGES,
@@ -123,9 +123,9 @@ def command(terminal: Terminal, /, **said: Any) -> int:
 
 def _preview(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
     if asked.offline:
-        return preview_by_git(pull, _OFFLINE)
+        return preview_by_git(pull, redacting(terminal), _OFFLINE)
     if asked.fleet is None and asked.access.maybe() is None:
-        return preview_by_git(pull, _NO_WAY)
+        return preview_by_git(pull, redacting(terminal), _NO_WAY)
     from gitops_mc.cli.preview_live import preview_now  # noqa: PLC0415 - Git alone needs none of it
 
     return preview_now(terminal, asked, pull)

@@ -14,7 +14,7 @@ from gitops_mc.bootstrap.fleets import fleet_place
 from gitops_mc.cli import connecting
 from gitops_mc.cli.fleets import FleetAsked
 from gitops_mc.cli.fleets_governing import remark_governed
-from gitops_mc.cli.preview_asked import Asked
+from gitops_mc.cli.preview_asked import Asked, redacting
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import ApiError, UnreachableError
 from gitops_mc.core.live import LiveCluster
@@ -28,7 +28,7 @@ def preview_now(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
     try:
         return _looked(terminal, asked, pull)
     except (ApiError, UnreachableError) as error:
-        return preview_by_git(pull, error.message, datetime.now(UTC))
+        return preview_by_git(pull, redacting(terminal), error.message, datetime.now(UTC))
 
 
 def _looked(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
@@ -42,7 +42,7 @@ def _looked(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
     def learning(live: Iterable[LiveCluster]) -> None:
         terminal.learn(pull.sensitive, (*pull.bodies(), *_live_bodies(live)))
 
-    look = Look(Breadth.EVERY if asked.everywhere else Breadth.TOUCHED, acts, learning)
+    look = Look(redacting(terminal), Breadth.EVERY if asked.everywhere else Breadth.TOUCHED, acts, learning)
     names = tuple(dict.fromkeys(c.name for state in pull.states for c in state.clusters))
     with session(access, names, store, open_repository(asked.clone, asked.head)) as connected:
         found = preview_live(connected, pull, look)

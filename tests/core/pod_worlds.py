@@ -35,7 +35,7 @@ def pod(
         if kind == "Deployment":
             kind, called = "ReplicaSet", f"{called}-{HASH}"
             marks["pod-template-hash"] = HASH
-        refs = [{"kind": kind, "name": called, "uid": called, "controller": True}]
+        refs = [{"apiVersion": "apps/v1", "kind": kind, "name": called, "uid": called, "controller": True}]
     return {
         "metadata": {
             "name": name,
@@ -45,7 +45,12 @@ def pod(
             "ownerReferences": refs,
             **metadata,
         },
-        "spec": {"nodeName": node, "containers": [{"name": "a"}], "volumes": list(volumes)},
+        "spec": {
+            "nodeName": node,
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "a", "image": "registry.example/a:1"}],
+            "volumes": list(volumes),
+        },
         "status": {"phase": phase, "conditions": [{"type": "Ready", "status": str(ready)}]},
     }
 

@@ -10,12 +10,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import Enum, auto
 from functools import partial
-from typing import Final, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
+from gitops_mc.app.controller.forge_patience import (
+    ABOUT_THE_ONE,
+    AGAIN_LAST,
+    LOOK_AGAIN,
+    OursError,
+    TroubleTold,
+    pause,
+)
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge, OpenForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import PollerView
@@ -26,38 +34,10 @@ from gitops_mc.core.custom.commit_status import (
     of_refusal,
     of_superseded,
 )
-from gitops_mc.core.custom.fleet_spec import FleetSpecError
-from gitops_mc.core.errors import (
-    GitopsMcError,
-    InvalidError,
-    NotFoundError,
-    ServerError,
-    StaleError,
-    ThrottledError,
-    UsageError,
-)
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import Commit
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.moves import Standing
-
-AGAIN_FIRST: Final = timedelta(seconds=30)
-AGAIN_LAST: Final = timedelta(minutes=10)
-"""What did not go through is tried again after so long; twice as long each time, up to the last."""
-_LOOK_AGAIN: Final = timedelta(seconds=30)
-"""When a Fleet without a forge is asked again whether it has one."""
-_ABOUT_THE_COMMIT: Final = (NotFoundError, InvalidError, StaleError)
-"""The forge answered, and does not want this one; others may go through."""
-
-
-class _OursError(GitopsMcError):
-    """What no forge is to blame for."""
-
-    transient = True
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(
-            f"a fault of gitops-mc in asking its forge ({type(error).__name__}), which its log tells of"
-        )
 
 
 class _Answer(Enum):
@@ -72,10 +52,6 @@ class _Answer(Enum):
 _Outcome: TypeAlias = GitopsMcError | NoForge | _Answer
 
 
-_OF_THE_FLEET = (UsageError, FleetSpecError)
-"""What somebody corrects in a Fleet or a Secret: the next thing that is wrong there is news. A forge may say the same in ever new words."""
-
-
 @dataclass(slots=True)
 class _Followed:
     """One Fleet, and how it stands with its forge."""
@@ -86,26 +62,21 @@ class _Followed:
     failures: int = 0
     """In a row, of the forge as a whole."""
     not_before: datetime = EVER
-    told: tuple[type[GitopsMcError], str] | None = None
-    """Of what kind the trouble is that was told last, and what it says where that is about the Fleet itself; None: there is none."""
+    trouble: TroubleTold = field(default_factory=TroubleTold)
     busy: bool = False
     """A job uses its forge."""
 
     def news(self, outcome: _Outcome) -> GitopsMcError | ForgeWell | None:
         """What is to be told of it; None: nothing that is not known."""
-        before = self.told
         match outcome:
             case GitopsMcError():
-                self.told = (type(outcome), outcome.message if isinstance(outcome, _OF_THE_FLEET) else "")
-                return None if self.told == before else outcome
+                return self.trouble.troubled(outcome)
             case NoForge.NONE_NAMED:
-                self.told = None
-                return None if before is None else ForgeWell.NONE_NAMED
+                return self.trouble.well(ForgeWell.NONE_NAMED)
             case _Answer.TOOK:
                 if any(note.refused for note in self.notes.commits.values()):
                     return None
-                self.told = None
-                return None if before is None else ForgeWell.TAKES_AGAIN
+                return self.trouble.well(ForgeWell.TAKES_AGAIN)
             case NoForge.NOT_KNOWN | _Answer.NONE:
                 return None
             case _:
@@ -193,7 +164,7 @@ class CommitsTold:
         except GitopsMcError as error:
             self._troubled(fleet, followed, error)
         except Exception as error:
-            self._troubled(fleet, followed, _OursError(error))
+            self._troubled(fleet, followed, OursError(error))
             raise
         finally:
             with self._lock:
@@ -208,7 +179,7 @@ class CommitsTold:
         outcome = forge if isinstance(forge, NoForge) else self._bring_all(followed, forge)
         with self._lock:
             if isinstance(forge, NoForge):
-                followed.not_before = self.now() + _LOOK_AGAIN
+                followed.not_before = self.now() + LOOK_AGAIN
             else:
                 followed.failures, followed.not_before = 0, EVER
             if forge is NoForge.NONE_NAMED:
@@ -218,7 +189,7 @@ class CommitsTold:
     def _troubled(self, fleet: str, followed: _Followed, error: GitopsMcError) -> None:
         with self._lock:
             followed.failures += 1
-            followed.not_before = self.now() + _pause(error, followed.failures)
+            followed.not_before = self.now() + pause(error, followed.failures)
         self._tell(fleet, followed, error)
 
     def _tell(self, fleet: str, followed: _Followed, outcome: _Outcome) -> None:
@@ -248,7 +219,7 @@ class CommitsTold:
             try:
                 if self._bring(notes, forge, commit):
                     outcome = _Answer.TOOK
-            except _ABOUT_THE_COMMIT as error:
+            except ABOUT_THE_ONE as error:
                 trouble = error if self._refused(notes, commit) else trouble
         return trouble or outcome
 
@@ -293,12 +264,3 @@ class CommitsTold:
 
 def _name(fleet: str) -> str:
     return fleet.rpartition("/")[2]
-
-
-def _pause(error: GitopsMcError, failures: int) -> timedelta:
-    """How long a forge is left alone: as long as it asks for, where it does; what needs a human is asked seldom."""
-    if not error.transient:
-        return AGAIN_LAST
-    grown = min(AGAIN_LAST, AGAIN_FIRST * float(2 ** min(failures - 1, 10)))
-    asked = error.retry_after if isinstance(error, ThrottledError | ServerError) else None
-    return max(grown, timedelta(seconds=asked or 0.0))

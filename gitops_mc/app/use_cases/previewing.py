@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -16,6 +16,9 @@ from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.model import Conflict, NoLive, Preview, PullChanges, Revisions
 from gitops_mc.core.preview.verdict import verdict_of
+
+Redact = Callable[[str], str]
+"""Takes out of a text what is sensitive in what was read so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +90,8 @@ def changes_of(pull: PullStates) -> PullChanges:
     return pull_changes(pull.merge_base, pull.head)
 
 
-def preview_by_git(pull: PullStates, reason: str, since: datetime | None = None) -> Preview:
+def preview_by_git(pull: PullStates, redact: Redact, reason: str, since: datetime | None = None) -> Preview:
     """The preview without a look at the clusters; `reason` says why none is taken. `since`: when one was wanted and could not be."""
     changes = changes_of(pull)
     live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason, since)
-    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live))
+    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live, redact))

@@ -10,7 +10,7 @@ from enum import Enum
 from gitops_mc.app.observe import Interest, NodeReading
 from gitops_mc.app.observe_drains import observe_fleet_drains
 from gitops_mc.app.use_cases.planning import Session
-from gitops_mc.app.use_cases.previewing import PullStates, changes_of
+from gitops_mc.app.use_cases.previewing import PullStates, Redact, changes_of
 from gitops_mc.app.use_cases.standing import LOOKING, as_seen_once
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.forecast import FleetForecast, forecast
@@ -49,6 +49,7 @@ class Breadth(Enum):
 class Look:
     """How the clusters are looked at."""
 
+    redact: Redact
     breadth: Breadth = Breadth.TOUCHED
     acts: Acts = NO_ACTS
     """What humans have ordered and not taken back."""
@@ -59,7 +60,9 @@ def preview_live(session: Session, pull: PullStates, look: Look) -> Preview:
     """The preview with one look at the clusters. What does not answer stays unknown; it never raises for what a cluster does."""
     changes = changes_of(pull)
     live = _live_part(session, pull, changes, look)
-    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live))
+    return Preview(
+        pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live, look.redact)
+    )
 
 
 def _live_part(session: Session, pull: PullStates, changes: PullChanges, look: Look) -> LivePart:

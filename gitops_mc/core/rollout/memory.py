@@ -173,12 +173,12 @@ class ClusterMemory:
     """This content need not wait until what rolls healthily has settled; over once it has been started."""
     overridden: Leave | None = None
     """Change windows and freezes do not count for this content; over once it has passed."""
+    shown: tuple[Shown, ...] = ()
+    """What previews have shown of contents that may come, oldest first."""
     rolls: Mapping[str, Roll] = field(default_factory=dict)
     """Work that is under way and timed: `pool/<name>`, `module/<name>`."""
     paces: tuple[Pace, ...] = ()
     """How long work took here that nothing has disturbed, oldest first; for forecasts alone."""
-    shown: tuple[Shown, ...] = ()
-    """What previews have shown of contents that may come, oldest first."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""
