@@ -12,6 +12,7 @@ from gitops_mc.core.custom.commit_status import LONGEST_DESCRIPTION, CommitState
 from gitops_mc.core.model import Commit
 from gitops_mc.core.preview.model import State
 from gitops_mc.core.render.lines import one_line
+from gitops_mc.core.render.markdown_text import inline, led
 from gitops_mc.core.rollout.showing import Shown
 
 _SHORT: Final = 12
@@ -94,9 +95,8 @@ def no_preview(why: str) -> PreviewText:
 
 
 def plain(text: str) -> str:
-    """Text in which nothing is markup, and nobody is mentioned."""
-    escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
-    return re.sub(r"([\\`*_\[\]|~#!])", r"\\\1", escaped)
+    """Text in which nothing is markup, and nobody is mentioned: forges look for names in what is left when references are read."""
+    return led(inline(text))
 
 
 def _status(state: CommitState, fleet: str, text: str) -> CommitStatus:
