@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gitops_mc.core.render.preview.structure import SCHEMA
 from tests.adapters.test_git import commit, git
+from tests.core.preview_strangers import broken_html, broken_markdown
 from tests.e2e.program import Place, running_fleet
 from tests.scenarios.rollout_world import UNIT, machine_config
 
@@ -65,3 +68,26 @@ def test_a_unit_without_a_policy_reboots_nodes_and_the_first_line_says_which_and
         "reboots 4 nodes in 2 clusters because unit firewall.service is added and no policy covers it"
         in (ended.out.splitlines()[0])
     )
+
+
+@pytest.mark.parametrize(
+    "way", ["--only-offline", "--every-cluster"], ids=["by Git alone", "with the clusters"]
+)
+def test_every_format_says_the_same_and_each_is_what_it_is(place: Place, way: str) -> None:
+    unit = machine_config("60-worker-unit", firewall_service=UNIT)
+    place.write({"clusters/edge-1/unit.yaml": unit})
+    commit(place.folder)
+    shown = {
+        f: place.here("preview", "--base", "main", way, "-o", f) for f in ("text", "markdown", "json", "html")
+    }
+    assert {(ended.code, ended.err) for ended in shown.values()} == {(0, "")}
+    found = json.loads(shown["json"].out)
+    assert found["schema"] == SCHEMA
+    assert [o["name"] for o in found["changes"]["objects"]] == ["60-worker-unit"]
+    assert (found["live"] is None) == (way == "--only-offline")
+    assert broken_markdown(shown["markdown"].out) == []
+    assert broken_html(shown["html"].out) == []
+    for name in ("text", "markdown"):
+        assert "no policy, shipped default Reboot" in shown[name].out
+        assert "+[Service]" in shown[name].out
+    assert "no policy, shipped default Reboot" in shown["html"].out
