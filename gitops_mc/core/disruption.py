@@ -232,6 +232,13 @@ def closest_policy(path: str, covered: Iterable[str]) -> str:
     return max(fitting, key=len, default="")
 
 
+def is_inert(path: str, policy: Policy) -> bool:
+    """Whether a change of this file is written and nothing happens after it, and nobody has said that nothing need: no entry
+    covers it, and the default for files is None alone.
+    """
+    return policy.default_files.actions == (NONE,) and not closest_policy(path, (p for p, _ in policy.files))
+
+
 def _file_rule(path: str, policy: Policy) -> tuple[str, tuple[Action, ...]]:
     closest = closest_policy(path, (covered for covered, _ in policy.files))
     if not closest:

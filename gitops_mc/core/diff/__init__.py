@@ -23,6 +23,7 @@ from gitops_mc.core.diff.changes import (
 )
 from gitops_mc.core.diff.cluster import diff_cluster
 from gitops_mc.core.diff.digests import applied_digest
+from gitops_mc.core.diff.gone import never_deleted
 from gitops_mc.core.diff.identity import final_name
 
 __all__ = [
@@ -48,4 +49,5 @@ __all__ = [
     "applied_digest",
     "diff_cluster",
     "final_name",
+    "never_deleted",
 ]

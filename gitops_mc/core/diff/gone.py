@@ -70,7 +70,7 @@ def _kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonObject, .
         return _module_kept_because(key, live, found)
     if written.uid != uid_of(live):
         return "it is not the object we wrote: somebody deleted that one and made another"
-    if protected := _protected(key):
+    if protected := never_deleted(key):
         return protected
     label = labels_of(live).get(FLEET_LABEL)
     if label is None or not fleet.is_ours(label):
@@ -91,7 +91,8 @@ def _module_kept_because(key: ResourceKey, live: JsonObject, found: tuple[JsonOb
     return ""
 
 
-def _protected(key: ResourceKey) -> str:
+def never_deleted(key: ResourceKey) -> str:
+    """Why an object of this name stays whatever Git says; empty where it may go."""
     match key.kind:
         case Kind.MACHINE_CONFIGURATION:
             return (

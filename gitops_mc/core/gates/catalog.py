@@ -58,23 +58,25 @@ def module_config(live: LiveCluster, module: str, version: str) -> JsonObject | 
     """The published ModuleConfig of one version of a module, or None where there is none or the catalog is unread."""
     if isinstance(live.catalog, Unknown):
         return None
-    catalog = live.catalog.value
-    for body in _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog)).get(version, ()):
+    return published_versions(live.catalog.value, module).get(version)
+
+
+def published_versions(catalog: Objects, module: str) -> Mapping[str, JsonObject]:
+    """Every published ModuleConfig of a module by its version, ready to be deployed or not."""
+    return _PUBLISHED.get((catalog,), (module,), lambda: dict(_published_of(catalog, module)))
+
+
+_PUBLISHED: Remembered[Mapping[str, JsonObject]] = Remembered()
+
+
+def _published_of(catalog: Objects, module: str) -> Iterator[tuple[str, JsonObject]]:
+    """Backwards, so that of two of one version the first one stays."""
+    for key, body in reversed(tuple(catalog.items())):
+        version = text(section(body, "spec"), "version")
         told = labels_of(body).get(MODULE_LABEL) or text(section(body, "spec"), "name")
-        if told == module or name_of(body) == f"{module}-{version}":
-            return body
-    return None
-
-
-def _by_version(catalog: Objects) -> Mapping[str, list[JsonObject]]:
-    found: dict[str, list[JsonObject]] = {}
-    for key, body in catalog.items():
-        if key.startswith("ModuleConfig/"):
-            found.setdefault(text(section(body, "spec"), "version"), []).append(body)
-    return found
-
-
-_BY_VERSION: Remembered[Mapping[str, list[JsonObject]]] = Remembered(1024)
+        mine = told == module or name_of(body) == f"{module}-{version}"
+        if key.startswith("ModuleConfig/") and mine and version:
+            yield version, body
 
 
 def preflight(live: LiveCluster, module: str, wanted: str) -> tuple[CatalogCheck, ...]:
@@ -207,21 +209,28 @@ def _dependency(name: str, version: str, constraints: list[str]) -> CatalogCheck
 
 
 def _upgrade(request: _Request) -> Iterator[CatalogCheck]:
-    supported = text(section(request.config, "spec"), "supportedUpgradeVersions")
-    installed = installed_versions(request.live)
-    if not supported:
+    if not upgrades_from(request.config):
         return
+    installed = installed_versions(request.live)
     if installed is None:
         yield CatalogCheck("upgrade", Outcome.NOT_KNOWN, "installed modules were not read")
         return
     version = installed.get(request.module)
-    if not version or version == request.wanted:
-        return
-    answer = admits(supported, version)
-    outcome = {True: Outcome.MET, False: Outcome.REFUSED, None: Outcome.UNCHECKED}[answer]
-    yield CatalogCheck(
-        "upgrade", outcome, f"{request.wanted} can be reached from {supported}, live is {version}"
-    )
+    if version and version != request.wanted:
+        yield from upgrade_checks(request.config, request.wanted, version)
+
+
+def upgrades_from(config: JsonObject | None) -> str:
+    """From which versions a version can be reached, in the words of its ModuleConfig; empty: it says nothing."""
+    return text(section(config, "spec"), "supportedUpgradeVersions")
+
+
+def upgrade_checks(config: JsonObject | None, wanted: str, version: str) -> Iterator[CatalogCheck]:
+    """Whether `wanted`, of which this is the ModuleConfig, can be reached from a version."""
+    if supported := upgrades_from(config):
+        answer = admits(supported, version)
+        outcome = {True: Outcome.MET, False: Outcome.REFUSED, None: Outcome.UNCHECKED}[answer]
+        yield CatalogCheck("upgrade", outcome, f"{wanted} can be reached from {supported}, live is {version}")
 
 
 _CHECKS: tuple[Callable[[_Request], Iterator[CatalogCheck]], ...] = (

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gitops_mc.core.model import ROLE_LABEL, JsonObject, metadata, name_of
+from gitops_mc.core.remembered import Remembered
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +120,13 @@ class Reading:
 
 def read(body: JsonObject) -> Reading:
     """Read a MachineConfig, desired or live, rendered or not."""
+    return _READINGS.get((body,), (), lambda: _read(body))
+
+
+_READINGS: Remembered[Reading] = Remembered()
+
+
+def _read(body: JsonObject) -> Reading:
     spec = _dict(body.get("spec"))
     config = _dict(spec.get("config"))
     files = _keyed(_dict(config.get("storage")).get("files"), "path")

@@ -55,9 +55,12 @@ def sort_deletions(
         if change.key not in created:
             pruned.append(change)
     if len(pruned) > prune.max_deletes:
-        refusals.append(_too_many(pruned, f"more than prune.maxDeletes ({prune.max_deletes})"))
+        refusals.append(
+            too_many([d.key for d in pruned], f"more than prune.maxDeletes ({prune.max_deletes})")
+        )
     elif pruned and len(pruned) * 2 > owned:
-        refusals.append(_too_many(pruned, f"more than half of the {owned} objects we own on this cluster"))
+        half = f"more than half of the {owned} objects we own on this cluster"
+        refusals.append(too_many([d.key for d in pruned], half))
     return Sorted(tuple(sorted(staying, key=lambda c: c.key)), tuple(kept), tuple(refusals))
 
 
@@ -85,8 +88,9 @@ def _still_used(change: Delete, live: LiveCluster) -> str:
     return "its nodes are not known" if counted is None and seen is None else ""
 
 
-def _too_many(deletions: Sequence[Delete], limit: str) -> Refusal:
-    names = ", ".join(f"{d.key.kind.value} {d.key.name}" for d in deletions)
+def too_many(deletions: Sequence[ResourceKey], limit: str) -> Refusal:
+    """The refusal to delete so many objects."""
+    names = ", ".join(f"{key.kind.value} {key.name}" for key in deletions)
     return Refusal(
         PlanRule.TOO_MANY_DELETIONS.value,
         f"{count(len(deletions), 'object')} would be deleted, {limit}: {names}. If that is meant, remove them in several commits, "

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gitops_mc.core.disruption import Action, Disruption
 from gitops_mc.core.ignition import Entry, EntryChange
 from gitops_mc.core.model import Commit, Manifest, Place, Problem, ResourceKey
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import FleetPreview
+
+if TYPE_CHECKING:
+    from gitops_mc.core.forecast.model import FleetForecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class ObjectChange:
     change: ChangeOf
     before: Manifest | None
     after: Manifest | None
+    kept: str = ""
+    """Of a removed one: why it stays on the cluster, and what it says stays in force; empty: it is deleted there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ class PoolEntry:
 
     change: EntryChange
     decides: Origin
-    """The config whose word is the last one; of a removed entry, whose it was."""
+    """The config whose word is the last one; of a removed entry, whose it was. Places are those of the entry itself."""
     others: tuple[Origin, ...] = ()
     """Further configs that something in the result comes from."""
     overridden: tuple[Origin, ...] = ()
@@ -118,7 +123,11 @@ class PoolChange:
     without_effect: tuple[WithoutEffect, ...] = ()
     inert: tuple[Inert, ...] = ()
     order_matters: bool = False
-    """Whether the result depends on the merge order of the cluster's operator."""
+    """Whether the result depends on the merge order of the cluster's operator. Shown is what comes of the order by name."""
+    comes_from: str = ""
+    """Of a pool that is new: the pool that its nodes are taken to come from, and what is said here is said of such a node."""
+    paused: bool = False
+    """Whether its manifest holds it at head: nothing of this reaches a node until that goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +165,23 @@ class ClusterChange:
     objects: tuple[ObjectChange, ...] = ()
     pools: tuple[PoolChange, ...] = ()
     modules: tuple[ModuleChange, ...] = ()
+    unselected: tuple[WithoutEffect, ...] = ()
+    """Configs that come or change, and that no pool known from Git selects."""
+    refused: tuple[str, ...] = ()
+    """Why it would not be carried out as it stands, as far as Git alone says: limits on what goes at once. The plan on the live
+    cluster says the same, and more.
+    """
     blocked: tuple[Problem, ...] = ()
-    """Errors at head that touch it: nothing of it is carried out."""
+    """Errors at head that touch it: nothing of it is carried out, so nothing is said of its pools. What blocks the whole fleet is
+    not told here once more.
+    """
     moved_from: str | None = None
     """The wave it was in before, where that is another one."""
 
     @property
     def content_changes(self) -> bool:
         """Whether anything of it is written, were it all allowed."""
-        return bool(self.objects)
+        return any(not found.kept for found in self.objects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +193,7 @@ class PullChanges:
     untouched: int
     """Clusters that are not."""
     settings: tuple[SettingChange, ...] = ()
+    """None where a fleet.yaml cannot be read: see the problems."""
     new_problems: tuple[Problem, ...] = ()
     """Errors and warnings that head has and the merge base has not, by place."""
     old_problems: tuple[Problem, ...] = ()
@@ -225,17 +243,23 @@ class NodeNote:
 
 @dataclass(frozen=True, slots=True)
 class Drains:
-    """What was found on the nodes of one cluster that are drained; by node."""
+    """What was found on the nodes of one cluster that are drained, the most important first."""
 
     at: datetime
     hindrances: tuple[Hindrance, ...]
     notes: tuple[NodeNote, ...] = ()
+    left_out: int = 0
+    """Hindrances that were found beyond these."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrainsNotRead:
+    """Why nobody knows what is in the way of the drains; never that nothing is."""
+
     reason: str
     since: datetime
+    notes: tuple[NodeNote, ...] = ()
+    """What the nodes alone say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +276,8 @@ class UpgradePath:
     """What is in the way, and what is to be known: dependencies, upgradeBefore, risk level, life cycle."""
     blocked: bool = False
     """It cannot be carried out as it stands."""
+    unknown: str = ""
+    """What was not read, so that nobody knows whether there is a way; empty: it was all read."""
 
 
 # ------------------------------------------------------------------------------- (b) what differs, and (c) what happens
@@ -316,6 +342,12 @@ class LivePreview:
     advice: tuple[Advice, ...] = ()
     halted: str = ""
     """Why nothing new is written anywhere at this moment."""
+    forecast: FleetForecast | None = None
+    """How long what merging comes to takes, of the clusters that were looked at; None: that was not reckoned."""
+    unasked: int = 0
+    """Clusters of the fleet that nobody looked at, since nothing of them is changed. `already` and `under_way` say of them nothing, or
+    what is remembered.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,6 +362,8 @@ class NoLive:
     """Why nothing is said of the clusters: there is no access, or none is to be used for this pull request."""
 
     reason: str
+    since: datetime | None = None
+    """When somebody wanted to know, and could not; None: nobody asked."""
 
 
 LivePart: TypeAlias = "LivePreview | NoLive | Conflict"

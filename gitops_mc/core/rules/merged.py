@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gitops_mc.core.disruption import is_inert, policy_of
 from gitops_mc.core.ignition import (
     MAX_SPEC_BYTES,
     Effective,
@@ -17,7 +18,7 @@ from gitops_mc.core.ignition import (
 )
 from gitops_mc.core.model import POLICY_NAME, ROLE_LABEL, BodyPath, DesiredCluster, JsonObject, Kind, Manifest
 from gitops_mc.core.rules.files import parent_among
-from gitops_mc.core.rules.policies import covering_entry, default_file_actions, states_file_default
+from gitops_mc.core.rules.policies import readable_policy, states_file_default
 from gitops_mc.core.rules.pools import known_pools, selected
 from gitops_mc.core.rules.row import DesiredFacts, Hit, PoolView
 from gitops_mc.core.rules.shapes import entries, labels
@@ -221,14 +222,13 @@ def file_without_contents(facts: DesiredFacts) -> Iterator[Hit]:
 def inert_file(facts: DesiredFacts) -> Iterator[Hit]:
     """A file that no policy entry of the repository covers, where the default for files is None alone."""
     policies = facts.cluster.of_kind(Kind.MACHINE_CONFIGURATION)
-    policy = next((m.body for m in policies if m.key.name == POLICY_NAME), {})
-    if default_file_actions(policy) != ["None"]:
-        return
-    default = "is None" if states_file_default(policy) else "is None as shipped"
+    stated = next((m.body for m in policies if m.key.name == POLICY_NAME), {})
+    policy = policy_of(None, readable_policy(stated))
+    default = "is None" if states_file_default(stated) else "is None as shipped"
     for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG):
         for path_to, file in entries(manifest.body, *_CONFIG, "storage", "files"):
             path = file.get("path")
-            if isinstance(path, str) and path and not covering_entry(policy, path):
+            if isinstance(path, str) and path and is_inert(path, policy):
                 yield Hit(
                     manifest,
                     (*path_to, "path"),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gitops_mc.core.disruption import closest_policy
 from gitops_mc.core.model import POLICY_NAME, BodyPath, JsonObject, dotted, name_of
 from gitops_mc.core.rules.files import wrong_with_path
 from gitops_mc.core.rules.row import Found
@@ -165,17 +164,38 @@ def no_actions(body: JsonObject) -> Found:
             )
 
 
-def covering_entry(body: JsonObject, file: str) -> str:
-    """The path of the policy entry that decides for a file: itself or its nearest parent directory; else empty."""
-    return closest_policy(file, [text(entry.get("path")) for _, entry in entries(body, *_POLICY, "files")])
-
-
 def states_file_default(body: JsonObject) -> bool:
     """Whether the manifest says what a file without an entry does."""
     return bool(sequence(at(body, *_DEFAULTS, "files")))
 
 
-def default_file_actions(body: JsonObject) -> list[str]:
-    """Types of the default actions for files; `None` as shipped where the manifest does not say."""
-    actions = sequence(at(body, *_DEFAULTS, "files"))
-    return [text(mapping(action).get("type")) for action in actions] or ["None"]
+def readable_policy(body: JsonObject) -> JsonObject:
+    """A MachineConfiguration with its policy alone, and without the parts of it that have the wrong shape, which other rules
+    speak of.
+    """
+    policy: JsonObject = {
+        name: [
+            {key: text(entry.get(key)), "actions": _readable_actions(entry.get("actions"))}
+            for _, entry in entries(body, *_POLICY, name)
+        ]
+        for name, key in _KEYED
+    }
+    if isinstance(at(body, *_POLICY, "sshkey"), dict):
+        policy["sshkey"] = {"actions": _readable_actions(at(body, *_POLICY, "sshkey", "actions"))}
+    defaults = {name: _readable_actions(at(body, *_DEFAULTS, name)) for name, _ in _KEYED}
+    stated = {name: actions for name, actions in defaults.items() if actions}
+    return {"spec": {_POLICY[1]: policy, _DEFAULTS[1]: stated}}
+
+
+def _readable_actions(actions: Any) -> list[JsonObject]:
+    return [
+        {
+            "type": text(action.get("type")),
+            **{
+                field: {"serviceName": text(at(action, field, "serviceName"))}
+                for field in _WITH_SERVICE.values()
+                if field in action
+            },
+        }
+        for action in map(mapping, sequence(actions))
+    ]

@@ -55,7 +55,7 @@ def merge_specs(specs: Iterable[JsonObject]) -> JsonObject:
     merged["ignition"] = {**merged["ignition"], "version": IGNITION_VERSION}
     files = (merged.get("storage") or {}).get("files")
     if files:
-        complete = [{"overwrite": True, **_without_null(f, "overwrite")} for f in files]
+        complete = [{"overwrite": True, **_written(f)} for f in files]
         merged["storage"] = {**merged["storage"], "files": complete}
     # The operator writes Go structures: sections that nobody filled stand there, empty.
     return {
@@ -64,8 +64,12 @@ def merge_specs(specs: Iterable[JsonObject]) -> JsonObject:
     }
 
 
-def _without_null(entry: JsonObject, field: str) -> JsonObject:
-    return {k: v for k, v in entry.items() if k != field or v is not None}
+def _written(file: JsonObject) -> JsonObject:
+    """A file as the Go structure is written: an owner or contents of which nothing is said are the same as none
+    (coreos/ignition, config/v3_4/types: they are structures, not pointers).
+    """
+    unset: JsonObject = {"overwrite": None, "user": {}, "group": {}, "contents": {}}
+    return {k: v for k, v in file.items() if k not in unset or v != unset[k]}
 
 
 def _merge_objects(parent: JsonObject, child: JsonObject, place: tuple[str, ...]) -> JsonObject:
