@@ -18,3 +18,14 @@ def cluster_of(info: JsonObject) -> str:
         if owner.get("kind") == "Cluster" and text(owner, "apiVersion").partition("/")[0] == _PLATFORM_GROUP
     )
     return labels_of(info).get(CLUSTER_LABEL) or next(owners, "")
+
+
+LIFECYCLE_LABEL = "cpaas.io/lifecycle-type"
+_CORE = "core"
+
+
+def is_core(*bodies: JsonObject) -> bool:
+    """Whether one of these (a ModuleInfo, its ModuleConfig or ModulePlugin) says life cycle Core: the module follows the
+    version of the cluster and refuses an upgrade of its own (ACP docs). Written `Core` in the docs, and `core` on objects.
+    """
+    return any(labels_of(body).get(LIFECYCLE_LABEL, "").lower() == _CORE for body in bodies)

@@ -21,9 +21,9 @@ from gitops_mc.core.model import (
     metadata,
     name_of,
 )
+from gitops_mc.core.modules import is_core
 from gitops_mc.core.raw import section, text
 
-_LIFECYCLE: Final = "cpaas.io/lifecycle-type"
 _CREATED_BY: Final = ("create-by", "cpaas.io/create-by")
 _TRANSFORMER: Final = "cluster-transformer"
 
@@ -94,7 +94,7 @@ def _kept_by_the_platform(key: ResourceKey, live: JsonObject, catalog: Fact) -> 
     if any(marks.get(mark) == _TRANSFORMER for mark in _CREATED_BY):
         return LeftOut(key, f"the platform makes it from a ClusterPluginInstance on {key.cluster}")
     plugin = catalog.value.get(f"ModulePlugin/{key.name}", {}) if isinstance(catalog, Known) else {}
-    if "Core" in (marks.get(_LIFECYCLE), labels_of(plugin).get(_LIFECYCLE)):
+    if is_core(live, plugin):
         return LeftOut(key, "it follows the version of the cluster itself (life cycle Core)")
     return None
 

@@ -5,7 +5,16 @@ one observation, the remembered clocks, and a time.
 """
 
 from gitops_mc.core.gates.agreement import OrderDoubt, learn_order
-from gitops_mc.core.gates.catalog import Outcome, module_config, preflight, read_publication
+from gitops_mc.core.gates.catalog import (
+    CatalogCheck,
+    Outcome,
+    dependency_checks,
+    installed_versions,
+    module_config,
+    preflight,
+    read_publication,
+    rivals,
+)
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
 from gitops_mc.core.gates.components import read_components
 from gitops_mc.core.gates.constraints import admits
@@ -51,6 +60,7 @@ __all__ = [
     "STANDING_STILL",
     "Agreement",
     "Attribution",
+    "CatalogCheck",
     "Counting",
     "GateHopeless",
     "GateNotKnown",
@@ -72,6 +82,8 @@ __all__ = [
     "Terminal",
     "Unsettled",
     "admits",
+    "dependency_checks",
+    "installed_versions",
     "judge",
     "judge_gate",
     "judge_module",
@@ -91,5 +103,6 @@ __all__ = [
     "read_policy",
     "read_pool",
     "read_publication",
+    "rivals",
     "selected_configs",
 ]

@@ -5,13 +5,13 @@ Fields that are absent ask for nothing. Constraints in a grammar we do not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from gitops_mc.core.gates.constraints import admits
 from gitops_mc.core.gates.waiting import GateHopeless, GateReading, gate_reading
-from gitops_mc.core.live import LiveCluster
+from gitops_mc.core.live import LiveCluster, Objects
 from gitops_mc.core.model import (
     GLOBAL_CLUSTER,
     MODULE_LABEL,
@@ -23,6 +23,7 @@ from gitops_mc.core.model import (
     name_of,
 )
 from gitops_mc.core.raw import items, section, text
+from gitops_mc.core.remembered import Remembered
 
 
 class Outcome(StrEnum):
@@ -57,12 +58,23 @@ def module_config(live: LiveCluster, module: str, version: str) -> JsonObject | 
     """The published ModuleConfig of one version of a module, or None where there is none or the catalog is unread."""
     if isinstance(live.catalog, Unknown):
         return None
-    for key, body in live.catalog.value.items():
+    catalog = live.catalog.value
+    for body in _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog)).get(version, ()):
         told = labels_of(body).get(MODULE_LABEL) or text(section(body, "spec"), "name")
-        mine = told == module or name_of(body) == f"{module}-{version}"
-        if key.startswith("ModuleConfig/") and mine and text(section(body, "spec"), "version") == version:
+        if told == module or name_of(body) == f"{module}-{version}":
             return body
     return None
+
+
+def _by_version(catalog: Objects) -> Mapping[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = {}
+    for key, body in catalog.items():
+        if key.startswith("ModuleConfig/"):
+            found.setdefault(text(section(body, "spec"), "version"), []).append(body)
+    return found
+
+
+_BY_VERSION: Remembered[Mapping[str, list[JsonObject]]] = Remembered(1024)
 
 
 def preflight(live: LiveCluster, module: str, wanted: str) -> tuple[CatalogCheck, ...]:
@@ -143,18 +155,33 @@ def _plain(selector: JsonObject) -> bool:
 
 
 def _rivals(request: _Request) -> Iterator[CatalogCheck]:
-    rivals = section(request.config, "spec", "affinity").get("pluginAntiAffinity")
-    installed = _installed(request.live)
-    for rival in rivals if isinstance(rivals, list) else ():
+    installed = installed_versions(request.live)
+    for rival in rivals(request.config, request.module):
         if installed is None:
             yield CatalogCheck("rivals", Outcome.NOT_KNOWN, "installed modules were not read")
         elif rival in installed:
             yield CatalogCheck("rivals", Outcome.REFUSED, f"module {rival} is installed, and excludes it")
 
 
+def rivals(config: JsonObject | None, module: str) -> tuple[str, ...]:
+    """The modules that a version does not bear beside it on one cluster (pluginAntiAffinity).
+
+    A module may name itself there (a sample of alauda/cluster-plugin does): that forbids a second instance, and no upgrade.
+    """
+    found = section(config, "spec", "affinity").get("pluginAntiAffinity")
+    names = found if isinstance(found, list) else []
+    return tuple(name for name in names if isinstance(name, str) and name != module)
+
+
 def _dependencies(request: _Request) -> Iterator[CatalogCheck]:
-    installed = _installed(request.live)
-    for dependency in items(request.config, "spec", "dependencies"):
+    yield from dependency_checks(request.config, installed_versions(request.live))
+
+
+def dependency_checks(
+    config: JsonObject | None, installed: Mapping[str, str] | None
+) -> Iterator[CatalogCheck]:
+    """What a version of a module depends on, against the versions that there are by module; None: they were not read."""
+    for dependency in items(config, "spec", "dependencies"):
         name = text(dependency, "moduleName")
         matches = dependency.get("versionsMatch")
         constraints = [str(m) for m in matches] if isinstance(matches, list) else []
@@ -181,7 +208,7 @@ def _dependency(name: str, version: str, constraints: list[str]) -> CatalogCheck
 
 def _upgrade(request: _Request) -> Iterator[CatalogCheck]:
     supported = text(section(request.config, "spec"), "supportedUpgradeVersions")
-    installed = _installed(request.live)
+    installed = installed_versions(request.live)
     if not supported:
         return
     if installed is None:
@@ -207,7 +234,7 @@ _CHECKS: tuple[Callable[[_Request], Iterator[CatalogCheck]], ...] = (
 )
 
 
-def _installed(live: LiveCluster) -> dict[str, str] | None:
+def installed_versions(live: LiveCluster) -> dict[str, str] | None:
     """Versions that run on this cluster by module, those being deleted left out; None where they were not read."""
     if isinstance(live.modules, Unknown):
         return None

@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from gitops_mc.core.versions import Version, parse_version
 
+_ANY = "*"
 _TERM = re.compile(r"(>=|<=|==|!=|=|>|<|\^|~)?\s{0,40}(v?\d[0-9A-Za-z.+-]*)")
 _BOUND = re.compile(r"v?\d+\.\d+(?:\.\d+)?(?:[-+].*)?")
 """In other grammars `3` stands for every 3.x.y, so that one is not understood."""
@@ -28,6 +29,8 @@ def admits(constraint: str, version: str) -> bool | None:
 
 
 def _all_of(terms: str, version: Version) -> bool | None:
+    if terms.strip() == _ANY:
+        return True
     rest = _TERM.sub("", terms).replace(",", "").strip()
     found = _TERM.findall(terms)
     if rest or not found:
