@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitops_mc.core.disruption import NONE, Disruption
 from gitops_mc.core.ignition import MergeOrder
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import JsonObject, name_of
 from gitops_mc.sandbox.nodes.disruption import Disruption as Work
 from tests.core.machine_config_strategies import config_sets
 from tests.core.preview_witness import ALWAYS, INFRA, Carried, Done, forecast, policy_manifest
@@ -47,13 +49,37 @@ def _spec(
 def policies(
     defaults: st.SearchStrategy[dict[str, list[JsonObject]]],
 ) -> st.SearchStrategy[JsonObject | None]:
-    return st.none() | st.builds(
+    stated = st.builds(
         _spec,
         st.dictionaries(st.sampled_from(["/etc", "/etc/a", "/etc/b", "/et"]), actions, max_size=3),
         st.dictionaries(st.sampled_from(["u", "v", "w"]), actions, max_size=2),
         actions,
         defaults,
     ).map(policy_manifest)
+    return st.one_of(stated, stated, stated, st.none())
+
+
+def respelt(config: JsonObject) -> JsonObject:
+    """The same bytes of every file, in another encoding where there is one."""
+    other = {"data:,1": "data:;base64,MQ==", "data:;base64,MQ==": "data:,1"}
+    found: JsonObject = deepcopy(config)
+    for file in found["spec"]["config"].get("storage", {}).get("files", ()):
+        contents = file.get("contents", {})
+        if contents.get("source") in other:
+            contents["source"] = other[contents["source"]]
+    return found
+
+
+@st.composite
+def configs_from(draw: st.DrawFn, before: list[JsonObject]) -> list[JsonObject]:
+    """Of each config of before: as it was, in another encoding, gone, or another one of that name; and new ones."""
+    fresh = {name_of(config): config for config in draw(st.just([]) | config_sets())}
+    kept = [
+        draw(st.sampled_from([config, respelt(config), None]))
+        for config in before
+        if name_of(config) not in fresh
+    ]
+    return [*fresh.values(), *(config for config in kept if config is not None)]
 
 
 @st.composite
@@ -64,9 +90,9 @@ def pull_requests(draw: st.DrawFn) -> tuple[list[JsonObject], list[JsonObject]]:
     stated = st.fixed_dictionaries({"files": actions, "units": actions})
     none: dict[str, list[JsonObject]] = {}
     defaults = stated if draw(st.booleans()) else st.just(none)
+    before = draw(config_sets())
     sides = []
-    for _ in range(2):
-        configs = draw(config_sets())
+    for configs in (before, draw(configs_from(before))):
         for config in configs:
             for unit in config["spec"]["config"].get("systemd", {}).get("units", ()):
                 unit["name"] = f"{unit['name'][0]}.service"
@@ -105,7 +131,7 @@ def hold(done: list[Done], expected: dict[str, tuple[list[str], bool]]) -> None:
 
 
 FEW = settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=300, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 MANY = settings(FEW, max_examples=4000)
 
