@@ -206,7 +206,7 @@ def members(*nodes: str, ready: int = 9) -> list[JsonObject]:
         (
             members("n1", "n2", "n3", ready=2),
             nodes_drained(),
-            "without this node 1 are left, and a majority is 2; see",
+            "without this node 1 is left, and a majority is 2; see",
         ),
         (
             members("n1", "n1", "n3"),
@@ -231,7 +231,7 @@ def members(*nodes: str, ready: int = 9) -> list[JsonObject]:
         (
             [static("etcd", "n1"), static("etcd", "n2"), static("etcd", "n3", ready=False)],
             nodes_drained("n1", pool="master"),
-            "1 of 3 members of etcd, 2 ready: without this node 1 are left",
+            "1 of 3 members of etcd, 2 ready: without this node 1 is left",
         ),
     ],
 )

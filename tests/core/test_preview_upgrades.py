@@ -9,9 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitops_mc.core.gates import Outcome, preflight
-from gitops_mc.core.model import DOWNGRADE_ANNOTATION, JsonObject, Unknown
+from gitops_mc.core.model import DOWNGRADE_ANNOTATION, Commit, JsonObject, Unknown
 from gitops_mc.core.plan import machine_modules, module_order
-from gitops_mc.core.preview.upgrades import upgrade_paths
+from gitops_mc.core.preview.model import ChangeOf, ClusterChange, ModuleChange, PullChanges
+from gitops_mc.core.preview.upgrades import upgrade_paths, upgrades_of
+from gitops_mc.core.rollout.moves import Standing
+from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
 from tests.core.gate_worlds import NOW, with_fact
 from tests.core.upgrade_worlds import EDGE, platform, published, running, wanting, way
 
@@ -210,6 +213,24 @@ def test_only_the_modules_that_are_asked_for_are_told() -> None:
     desired = wanting(logs="v2.0.0", base="v2.0.0")
     assert [p.module for p in upgrade_paths(desired, live, ["logs"])] == ["logs"]
     assert [p.module for p in upgrade_paths(desired, live)] == ["base", "logs"]
+
+
+def test_of_a_pull_request_those_are_told_whose_version_it_changes_cluster_by_cluster() -> None:
+    live = platform([running("v1.0.0"), running("v1.0.0", module="base")], [published("v2.0.0")])
+    desired = wanting(logs="v2.0.0", base="v2.0.0", auth="v1.0.0")
+    shown = ClusterPreview(desired, live, "", Standing.READY, "", None)
+    outcome = FleetPreview(Commit("c0ffee"), (), (shown,))
+    modules = (
+        ModuleChange("logs", ChangeOf.CHANGED, "v1.0.0", "v2.0.0", config=False),
+        ModuleChange("base", ChangeOf.CHANGED, "v2.0.0", "v2.0.0", config=True),
+        ModuleChange("gone", ChangeOf.REMOVED, "v1.0.0", "", config=False),
+    )
+    elsewhere = ClusterChange("edge-02", "", ChangeOf.CHANGED, modules=modules)
+    here = replace(elsewhere, name=EDGE)
+    found = upgrades_of(outcome, PullChanges((elsewhere, here), untouched=0))
+    assert {name: [p.module for p in paths] for name, paths in found.items()} == {EDGE: ["logs"]}
+    quiet = replace(here, modules=modules[1:])
+    assert upgrades_of(outcome, PullChanges((quiet,), untouched=0)) == {}
 
 
 # -------------------------------------------------------------------------------------------------------- dependencies

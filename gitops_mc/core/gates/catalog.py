@@ -5,7 +5,7 @@ Fields that are absent ask for nothing. Constraints in a grammar we do not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,25 +58,37 @@ def module_config(live: LiveCluster, module: str, version: str) -> JsonObject | 
     """The published ModuleConfig of one version of a module, or None where there is none or the catalog is unread."""
     if isinstance(live.catalog, Unknown):
         return None
-    return published_versions(live.catalog.value, module).get(version)
+    return _of_module(_index(live.catalog.value).get(version, ()), module, version)
 
 
 def published_versions(catalog: Objects, module: str) -> Mapping[str, JsonObject]:
     """Every published ModuleConfig of a module by its version, ready to be deployed or not."""
-    return _PUBLISHED.get((catalog,), (module,), lambda: dict(_published_of(catalog, module)))
+    found = ((version, _of_module(bodies, module, version)) for version, bodies in _index(catalog).items())
+    return {version: body for version, body in found if version and body is not None}
 
 
-_PUBLISHED: Remembered[Mapping[str, JsonObject]] = Remembered()
-
-
-def _published_of(catalog: Objects, module: str) -> Iterator[tuple[str, JsonObject]]:
-    """Backwards, so that of two of one version the first one stays."""
-    for key, body in reversed(tuple(catalog.items())):
-        version = text(section(body, "spec"), "version")
+def _of_module(bodies: Iterable[JsonObject], module: str, version: str) -> JsonObject | None:
+    """The first one that is of this module, by its label, its spec or its name."""
+    for body in bodies:
         told = labels_of(body).get(MODULE_LABEL) or text(section(body, "spec"), "name")
-        mine = told == module or name_of(body) == f"{module}-{version}"
-        if key.startswith("ModuleConfig/") and mine and version:
-            yield version, body
+        if told == module or name_of(body) == f"{module}-{version}":
+            return body
+    return None
+
+
+def _index(catalog: Objects) -> Mapping[str, list[JsonObject]]:
+    return _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog))
+
+
+def _by_version(catalog: Objects) -> Mapping[str, list[JsonObject]]:
+    found: dict[str, list[JsonObject]] = {}
+    for key, body in catalog.items():
+        if key.startswith("ModuleConfig/"):
+            found.setdefault(text(section(body, "spec"), "version"), []).append(body)
+    return found
+
+
+_BY_VERSION: Remembered[Mapping[str, list[JsonObject]]] = Remembered(1024)
 
 
 def preflight(live: LiveCluster, module: str, wanted: str) -> tuple[CatalogCheck, ...]:

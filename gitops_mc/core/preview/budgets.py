@@ -29,7 +29,7 @@ def barred(pod: Pod, budgets: Sequence[Budget]) -> Bar | None:
     if len(budgets) > 1:
         return Bar(
             ", ".join(str(b) for b in budgets),
-            "both select the same pods, and the API refuses to evict a pod with more than one budget; "
+            "they select the same pods, and the API refuses to evict a pod with more than one budget; "
             "take one of them away, or narrow its selector",
             forever=True,
         )

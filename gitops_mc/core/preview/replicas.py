@@ -80,11 +80,12 @@ def _voters(owner: Owner, here: _Here, everywhere: Replicas, drained: Drained) -
     majority = everywhere.live // 2 + 1
     together = _away_at_once(here, drained)
     for node in here.all:
-        left, least = everywhere.ready - here.ready[node], everywhere.ready - together
+        left = max(0, everywhere.ready - here.ready[node])
+        least = max(0, everywhere.ready - together)
         what = f"{_members(owner, here.all[node], everywhere)}, {everywhere.ready} ready"
         if left < majority:
             weight = Weight.QUORUM_LOST
-            told = f"{what}: without this node {left} are left, and a majority is {majority}; see that all are ready first"
+            told = f"{what}: without this node {_are(left)} left, and a majority is {majority}; see that all are ready first"
         elif least < majority:
             weight = Weight.QUORUM_LOST
             told = (
@@ -93,8 +94,12 @@ def _voters(owner: Owner, here: _Here, everywhere: Replicas, drained: Drained) -
             )
         else:
             weight = Weight.VOTER
-            told = f"{what}: while this node is away {left} are left, and a majority is {majority}"
+            told = f"{what}: while this node is away {_are(left)} left, and a majority is {majority}"
         yield Weighed(weight, Hindrance(node, HindranceKind.QUORUM, str(owner), told))
+
+
+def _are(number: int) -> str:
+    return f"{number} is" if number == 1 else f"{number} are"
 
 
 def _members(owner: Owner, number: int, everywhere: Replicas) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final
 
 from gitops_mc.core.gates import (
@@ -32,9 +33,10 @@ from gitops_mc.core.model import (
 from gitops_mc.core.model import count as counted
 from gitops_mc.core.modules import is_core
 from gitops_mc.core.plan import module_order
-from gitops_mc.core.preview.model import UpgradePath
+from gitops_mc.core.preview.model import PullChanges, UpgradePath
 from gitops_mc.core.preview.upgrade_notes import Together, dependencies_told, platform_told, step_told
 from gitops_mc.core.raw import section, text
+from gitops_mc.core.rollout.preview import FleetPreview
 from gitops_mc.core.versions import compare_versions, newer, parse_version
 
 _NAMED: Final = 5
@@ -52,6 +54,18 @@ class _Way:
     wanted: str
     published: Mapping[str, JsonObject]
     cluster: LiveCluster
+
+
+def upgrades_of(outcome: FleetPreview, changes: PullChanges) -> Mapping[str, tuple[UpgradePath, ...]]:
+    """By cluster the ways of the modules whose version the pull request changes; clusters without any are left out."""
+    asked = {
+        c.name: frozenset(m.module for m in c.modules if m.after and m.after != m.before)
+        for c in changes.clusters
+    }
+    found = {
+        c.name: upgrade_paths(c.desired, c.live, asked[c.name]) for c in outcome.clusters if asked.get(c.name)
+    }
+    return MappingProxyType({name: paths for name, paths in found.items() if paths})
 
 
 def upgrade_paths(
