@@ -10,12 +10,14 @@ from pathlib import Path
 from shutil import rmtree
 from typing import Final
 
-from gitops_mc.adapters.forge_github import Access, App, GithubForge, Token
-from gitops_mc.adapters.forge_gitlab import GitlabForge
+from gitops_mc.adapters.forge_github import Access, App, Token
+from gitops_mc.adapters.forge_github_pulls import GiteaPulls, GithubPulls
+from gitops_mc.adapters.forge_gitlab_pulls import GitlabPulls
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
 from gitops_mc.app.controller.commits_told import CommitsTold
-from gitops_mc.app.forge_ports import Forge, NoForge
+from gitops_mc.app.forge_ports import NoForge
+from gitops_mc.app.pull_ports import PullRequests
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import FleetSpecError, Ref, fleet_spec
 from gitops_mc.core.custom.forge_spec import ForgeKind, ForgeSpec, Place, place_of
@@ -34,7 +36,7 @@ class _Made:
     spec: ForgeSpec
     place: Place
     credentials: str
-    forge: Forge
+    forge: PullRequests
     ca: Path | None
 
 
@@ -50,7 +52,7 @@ class Forges:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: dict[str, _Made] = field(default_factory=dict)
 
-    def __call__(self, fleet: str) -> Forge | NoForge:
+    def __call__(self, fleet: str) -> PullRequests | NoForge:
         """As the port promises."""
         body = self.body_of(fleet)
         if not body:
@@ -114,14 +116,14 @@ def _token(held: bytes, ref: Ref) -> str:
     return text
 
 
-def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> Forge:
+def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> PullRequests:
     match kind, access:
         case ForgeKind.GITLAB, Token(token):
-            return GitlabForge(place, token, ca)
+            return GitlabPulls(place, token, ca)
         case ForgeKind.GITHUB, _:
-            return GithubForge(place, access, ca)
+            return GithubPulls(place, access, ca)
         case ForgeKind.GITEA, Token():
-            return GithubForge(place, access, ca)
+            return GiteaPulls(place, access, ca)
         case _:
             raise FleetSpecError("spec.forge.appRef is for GitHub", hint="tokenRef: {name: SECRET, key: KEY}")
 
