@@ -19,6 +19,7 @@ from gitops_mc.adapters.forge_pulls import (
     NOT_MODIFIED,
     PULL_RIGHTS,
     Said,
+    comment_of,
     login,
     many,
     ours,
@@ -129,8 +130,11 @@ class GithubPulls(GithubForge):
 
     def pull(self, number: int) -> PullRequest | None:
         """As the port promises."""
-        with needing(PULL_RIGHTS):
-            told = self._ask("GET", f"{self._path}/pulls/{number}")
+        try:
+            with needing(PULL_RIGHTS):
+                told = self._ask("GET", f"{self._path}/pulls/{number}")
+        except NotFoundError:
+            return None
         if Said(self._host, told, "a pull request").text("state") != "open":
             return None
         return self._pull(told)
@@ -155,10 +159,9 @@ class GithubPulls(GithubForge):
         me = self._myself()
         found = []
         for told in self._comments(number):
-            said = Said(self._host, told, "a comment")
-            author = said.inner_or_none("user")
+            author = Said(self._host, told, "a comment").inner_or_none("user")
             by_us = author is not None and author.text("login") == me
-            found.append((by_us, PullComment(said.number("id"), said.whole_text("body"))))
+            found.append((by_us, comment_of(self._host, told)))
         return ours(found, fleet)
 
     def _comments(self, number: int) -> Iterator[Any]:
@@ -175,18 +178,18 @@ class GithubPulls(GithubForge):
                 break
         raise too_many_comments(self._host, number)
 
-    def add_comment(self, number: int, body: str) -> None:
+    def add_comment(self, number: int, body: str) -> PullComment:
         """As the port promises."""
         with needing(PULL_RIGHTS):
             told = self._ask("POST", f"{self._path}/issues/{number}/comments", input={"body": body})
-        Said(self._host, told, "a comment").number("id")
+        return comment_of(self._host, told)
 
-    def edit_comment(self, number: int, comment: PullComment, body: str) -> None:  # noqa: ARG002 - the port's signature
+    def edit_comment(self, number: int, comment: PullComment, body: str) -> PullComment:  # noqa: ARG002 - the port's signature
         """As the port promises."""
         with needing(PULL_RIGHTS):
             path = f"{self._path}/issues/comments/{comment.number}"
             told = self._ask("PATCH", path, input={"body": body})
-        Said(self._host, told, "a comment").number("id")
+        return comment_of(self._host, told)
 
     def _myself(self) -> str:
         """Whose the token is. The name of an App's is its own: it cannot ask for its user."""

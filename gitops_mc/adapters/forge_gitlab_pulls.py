@@ -8,7 +8,15 @@ from urllib.parse import quote
 
 from gitops_mc.adapters.forge_errors import TIMEOUT, needing, translated
 from gitops_mc.adapters.forge_gitlab import GitlabForge
-from gitops_mc.adapters.forge_pulls import COMMENTS, PULL_RIGHTS, Said, many, ours, too_many_comments
+from gitops_mc.adapters.forge_pulls import (
+    COMMENTS,
+    PULL_RIGHTS,
+    Said,
+    comment_of,
+    many,
+    ours,
+    too_many_comments,
+)
 from gitops_mc.app.pull_ports import MOST_PULLS, OpenPulls, PullComment
 from gitops_mc.core.custom.forge_spec import Place
 from gitops_mc.core.custom.pull_request import PullRequest, Standing
@@ -73,7 +81,10 @@ class GitlabPulls(GitlabForge):
 
     def pull(self, number: int) -> PullRequest | None:
         """As the port promises."""
-        told = self._get(f"{self._path}/merge_requests/{number}", {})
+        try:
+            told = self._get(f"{self._path}/merge_requests/{number}", {})
+        except NotFoundError:
+            return None
         opened = Said(self._host, told, "a merge request").text("state") == "opened"
         return self._pull(told) if opened and self._has_commits(told) else None
 
@@ -101,7 +112,7 @@ class GitlabPulls(GitlabForge):
             said = Said(self._host, told, "a note")
             author = said.inner_or_none("author")
             by_us = author is not None and author.number("id") == me and not said.flag("system")
-            found.append((by_us, PullComment(said.number("id"), said.whole_text("body"))))
+            found.append((by_us, comment_of(self._host, told)))
         return ours(found, fleet)
 
     def _notes(self, number: int) -> Iterator[Any]:
@@ -113,19 +124,19 @@ class GitlabPulls(GitlabForge):
                 return
         raise too_many_comments(self._host, number)
 
-    def add_comment(self, number: int, body: str) -> None:
+    def add_comment(self, number: int, body: str) -> PullComment:
         """As the port promises."""
         with needing(PULL_RIGHTS), translated(self._host):
             path = f"{self._path}/merge_requests/{number}/notes"
             told = self._gitlab.http_post(path, post_data={"body": body})
-        Said(self._host, told, "a note").number("id")
+        return comment_of(self._host, told)
 
-    def edit_comment(self, number: int, comment: PullComment, body: str) -> None:
+    def edit_comment(self, number: int, comment: PullComment, body: str) -> PullComment:
         """As the port promises."""
         with needing(PULL_RIGHTS), translated(self._host):
             path = f"{self._path}/merge_requests/{number}/notes/{comment.number}"
             told = self._gitlab.http_put(path, post_data={"body": body})
-        Said(self._host, told, "a note").number("id")
+        return comment_of(self._host, told)
 
     def _myself(self) -> int:
         if not self._me:

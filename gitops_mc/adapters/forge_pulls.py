@@ -94,6 +94,12 @@ def many(host: str, said: Any) -> list[Any]:
     return said
 
 
+def comment_of(host: str, told: Any) -> PullComment:
+    """One of an answer. Raises InvalidError."""
+    said = Said(host, told, "a comment")
+    return PullComment(said.number("id"), said.whole_text("body"))
+
+
 def login(name: str) -> str:
     """Somebody's name, where it can stand in a path; empty for one that cannot: apps (`renovate[bot]`) may nothing as themselves."""
     return name if _LOGIN.fullmatch(name) else ""

@@ -71,10 +71,12 @@ class PullRequests(Forge, Protocol):
         """
         ...
 
-    def add_comment(self, number: int, body: str) -> None: ...
+    def add_comment(self, number: int, body: str) -> PullComment:
+        """As the forge keeps it."""
+        ...
 
-    def edit_comment(self, number: int, comment: PullComment, body: str) -> None:
-        """In place. NotFoundError where it is gone."""
+    def edit_comment(self, number: int, comment: PullComment, body: str) -> PullComment:
+        """In place; as the forge keeps it. NotFoundError where it is gone."""
         ...
 
 

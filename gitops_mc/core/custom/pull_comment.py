@@ -15,6 +15,7 @@ from gitops_mc.core.render.lines import one_line
 _SHORT: Final = 12
 _CUT: Final = "…"
 _DIGEST: Final = re.compile(r"<!-- gitops-mc content ([0-9a-f]{64}) -->")
+_FRAME: Final = len(f"\n<!-- gitops-mc content {'0' * 64} -->\n\n")
 _LEFT_OUT: Final = (
     "\n\n_The rest is left out: the forge takes no longer comment. `gitops-mc preview` shows all of it._\n"
 )
@@ -57,7 +58,7 @@ def comment_body(fleet: str, head: Commit, base: Commit, markdown: str, longest:
     """At most `longest` bytes in UTF-8, so characters, too. Names what was compared: a comment may be older than the newest push."""
     compared = f"Fleet `{fleet}`: commit `{head[:_SHORT]}` merged into `{base[:_SHORT]}`"
     text = f"{compared}\n\n{markdown.strip()}\n"
-    text = _within(text, longest - len(marker(fleet)) - len(_DIGEST.pattern) - 64)
+    text = _within(text, longest - len(marker(fleet)) - _FRAME)
     digest = sha256(text.encode("utf-8", "replace")).hexdigest()
     return f"{marker(fleet)}\n<!-- gitops-mc content {digest} -->\n{text}"
 

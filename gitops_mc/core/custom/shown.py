@@ -43,6 +43,8 @@ class Pulled:
     problem: str = ""
     """Why the repository's newest content is not followed; what was read before still is."""
     refused: RefusedCommit | None = None
+    ref: str = ""
+    """The full name of what is followed, as the source said it last."""
 
 
 def fleet_status(
