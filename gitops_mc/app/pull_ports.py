@@ -134,14 +134,21 @@ class NoFork:
     why: str
 
 
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two commits that cannot be merged without somebody who decides."""
+
+    paths: tuple[str, ...]
+
+
 class PullSource(Protocol):
     """The commits of pull requests in Git. All are fetched from the repository that the Fleet follows, those of forks, too. Nothing is
-    ever checked out: what a commit holds is read, and runs nowhere.
+    ever checked out: what a commit holds is read, and runs nowhere. One at a time: with the next pull request the one before goes.
     """
 
     def bring(self, pull: PullRequest, base: Commit) -> Fork | NoFork:
-        """Fetch the head of a pull request, `base`, and so much of their history, within reason, that they meet. Bounded in time and
-        size. Raises OutdatedError where its head is another one by now, SourceError where they cannot be had.
+        """Fetch the head of a pull request, `base`, and so much of their history, within reason, that it is known where they part.
+        Bounded in time and size. Raises OutdatedError where its head is another one by now, SourceError where they cannot be had.
         """
         ...
 
@@ -153,10 +160,10 @@ class PullSource(Protocol):
         """Of a commit that was brought. Raises SourceError."""
         ...
 
-    def forget(self, numbers: frozenset[int]) -> None:
-        """Keep the pull requests of these numbers, and no others."""
+    def merged(self, base: Commit, head: Commit, fork: Fork) -> Tree | Clash:
+        """What merging head into base comes to. Raises SourceError."""
         ...
 
     def leave(self) -> None:
-        """It is used no more."""
+        """It is used no more, and what was fetched goes."""
         ...
