@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
 from gitops_mc.app.forge_ports import Forge, NoForge
-from gitops_mc.app.ports import Tree
 from gitops_mc.core.custom.pull_comment import PreviewText
 from gitops_mc.core.custom.pull_request import PreviewScope, PreviewSpec, PullRequest, Standing
 from gitops_mc.core.errors import GitopsMcError
@@ -134,13 +133,6 @@ class NoFork:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """Two commits that cannot be merged without somebody who decides."""
-
-    paths: tuple[str, ...]
-
-
 class PullSource(Protocol):
     """The commits of pull requests in Git. All are fetched from the repository that the Fleet follows, those of forks, too. Nothing is
     ever checked out: what a commit holds is read, and runs nowhere. One at a time: with the next pull request the one before goes.
@@ -154,14 +146,6 @@ class PullSource(Protocol):
 
     def merge_base(self, base: Commit, head: Commit) -> Fork | NoFork:
         """By what has been brought; nobody is asked."""
-        ...
-
-    def tree(self, commit: Commit) -> Tree:
-        """Of a commit that was brought. Raises SourceError."""
-        ...
-
-    def merged(self, base: Commit, head: Commit, fork: Fork) -> Tree | Clash:
-        """What merging head into base comes to. Raises SourceError."""
         ...
 
     def leave(self) -> None:

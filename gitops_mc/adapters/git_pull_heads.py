@@ -1,4 +1,4 @@
-"""Commits of pull requests, in a cache of their own: what a stranger pushes gets nowhere near the cache that is followed.
+"""Heads of pull requests, in a cache of their own: what a stranger pushes gets nowhere near the cache that is followed.
 
 Forges keep the head of every pull request in the repository that it is for, those of forks, too (`refs/pull/N/head`; GitLab:
 `refs/merge-requests/N/head`). So nothing is fetched from anywhere else, and no credential goes anywhere else. Fetched is into a bare
@@ -18,7 +18,6 @@ from typing import Any, Final
 
 import pygit2
 
-from gitops_mc.adapters.git import GitSource
 from gitops_mc.adapters.git_access import ANYBODY, Access
 from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_client import GitClient
@@ -27,8 +26,7 @@ from gitops_mc.adapters.git_followed import checked_name
 from gitops_mc.adapters.git_private import private
 from gitops_mc.adapters.git_program import Bounds
 from gitops_mc.adapters.git_store import GitStore
-from gitops_mc.app.ports import Tree
-from gitops_mc.app.pull_ports import Clash, Fork, NoFork, OutdatedError
+from gitops_mc.app.pull_ports import Fork, NoFork, OutdatedError
 from gitops_mc.core.custom.pull_request import PullRequest
 from gitops_mc.core.errors import GitopsMcError, SourceError
 from gitops_mc.core.model import Commit
@@ -43,7 +41,6 @@ _HEAD: Final = f"{_SPACE}head"
 _DEPTHS: Final = (20, 200, 2_000)
 """How far back is looked for where they part."""
 _MANY_PACKS: Final = 8
-_MOST_CLASHES: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +55,10 @@ class PullLimits:
     """Bytes of the cache; one that has grown beyond that is made anew."""
 
 
-class PullCommits:
+class PullHeads:
     """The `PullSource` port over `url`, with its cache in `cache`, a folder that nobody else uses.
 
-    `heads` is how the forge names the head of a pull request. Everything else is as for a RemoteSource.
+    `heads` is how the forge names the head of a pull request, `ref` what the Fleet follows. Everything else is as for a RemoteSource.
     """
 
     def __init__(
@@ -72,14 +69,12 @@ class PullCommits:
         access: Callable[[], Access] = lambda: ANYBODY,
         *,
         ref: str = "",
-        folder: str = "",
         limits: PullLimits = PullLimits(),
         unprotected: frozenset[Unprotected] = frozenset(),
     ) -> None:
         self._address = address_of(url, unprotected)
         self._heads = heads
         self._ref = ref
-        self._folder = folder
         self._access = access
         self._limits = limits
         self._store = GitStore(cache.absolute())
@@ -165,25 +160,10 @@ class PullCommits:
                 return NoFork(_not_within())
             return Fork(Commit(str(found)), len(ahead))
 
-    def tree(self, commit: Commit) -> Tree:
-        """As the port promises."""
-        if not self._store.has(commit):
-            raise SourceError(f"{self._address.url}: commit {commit[:12]} has not been fetched")
-        return GitSource(str(self._store.repository), folder=self._folder).tree(commit)
-
-    def merged(self, base: Commit, head: Commit, fork: Fork) -> Tree | Clash:
-        """As the port promises. Merge drivers that the repository names are not known here, and so do not run."""
-        with self._reading():
-            repository = self._open()
-            ancestor, ours, theirs = (repository[c].peel(pygit2.Tree) for c in (fork.commit, base, head))
-            index = repository.merge_trees(ancestor, ours, theirs)
-            if index.conflicts is not None:
-                paths = {e.path for entries in index.conflicts for e in entries if e is not None}
-                return Clash(tuple(sorted(paths)[:_MOST_CLASHES]))
-            nobody = pygit2.Signature("gitops-mc", "preview", 0, 0)
-            made = index.write_tree(repository)
-            commit = repository.create_commit(None, nobody, nobody, "", made, [base, head])
-        return GitSource(str(self._store.repository), folder=self._folder).tree(str(commit))
+    @property
+    def repository(self) -> Path:
+        """Where what was brought last stands, a bare repository; to be read until the next one is brought."""
+        return self._store.repository
 
     def leave(self) -> None:
         """As the port promises."""

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from gitops_mc.adapters import git_pulls
+from gitops_mc.adapters import git_pull_heads
+from gitops_mc.adapters.git import GitSource
 from gitops_mc.adapters.git_access import Access, Basic
-from gitops_mc.adapters.git_pulls import GITHUB_HEADS, GITLAB_HEADS, PullCommits, PullLimits
+from gitops_mc.adapters.git_pull_heads import GITHUB_HEADS, GITLAB_HEADS, PullHeads, PullLimits
 from gitops_mc.app.ports import Tree
-from gitops_mc.app.pull_ports import Clash, Fork, NoFork, OutdatedError
+from gitops_mc.app.pull_ports import Fork, NoFork, OutdatedError
 from gitops_mc.core.custom.pull_request import PullRequest
 from gitops_mc.core.errors import SourceError
 from gitops_mc.core.model import Commit
@@ -31,15 +32,19 @@ def server(fleet: Origin) -> Iterator[GitServer]:
         yield found
 
 
+def tree(found: PullHeads, commit: Commit) -> Tree:
+    return GitSource(str(found.repository)).tree(commit)
+
+
 def pull(head: str, number: int = 7, *, onto: str = "main") -> PullRequest:
     return PullRequest(number, "t", "eve", 4, Commit(head), "feature", onto, fork=True)
 
 
 def commits(
     server: GitServer, cache: Path, heads: str = GITHUB_HEADS, limits: PullLimits | None = None
-) -> PullCommits:
+) -> PullHeads:
     access = Access(Basic("bot", SECRET), CA)
-    return PullCommits(server.url, cache, heads, lambda: access, limits=limits or PullLimits())
+    return PullHeads(server.url, cache, heads, lambda: access, limits=limits or PullLimits())
 
 
 def opened(fleet: Origin, number: int = 7, ref: str = GITHUB_HEADS) -> Commit:
@@ -73,9 +78,9 @@ def test_the_head_of_a_fork_is_fetched_from_the_repository_that_it_is_for(
     base = Commit(fleet.commit("ours"))
     found = commits(server, tmp_path / "cache", heads)
     assert found.bring(pull(head), base) == Fork(fork, behind=1)
-    assert texts(found.tree(head)) == {"a": "0", "b": "theirs"}
-    assert texts(found.tree(base)) == {"a": "ours"}
-    assert texts(found.tree(fork)) == {"a": "0"}
+    assert texts(tree(found, head)) == {"a": "0", "b": "theirs"}
+    assert texts(tree(found, base)) == {"a": "ours"}
+    assert texts(tree(found, fork)) == {"a": "0"}
 
 
 def test_a_head_that_has_moved_is_not_taken_for_the_one_that_was_asked_for(
@@ -92,24 +97,24 @@ def test_a_head_that_has_moved_is_not_taken_for_the_one_that_was_asked_for(
 def test_history_is_fetched_as_deep_as_it_takes_and_no_deeper(
     fleet: Origin, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_pulls, "_DEPTHS", (2, 6, 40))
+    monkeypatch.setattr(git_pull_heads, "_DEPTHS", (2, 6, 40))
     for n in range(30):
         fleet.commit(f"old {n}")
     fork, base, head = a_pull_request(fleet, behind=4, ahead=3)
     found = commits(server, tmp_path / "cache")
     assert found.bring(pull(head), base) == Fork(fork, behind=4)
     with pytest.raises(SourceError):
-        found.tree(Commit(fleet.git("rev-parse", f"{fork}~20")))
+        tree(found, Commit(fleet.git("rev-parse", f"{fork}~20")))
 
 
 def test_where_they_part_too_long_ago_it_is_said_and_not_guessed(
     fleet: Origin, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_pulls, "_DEPTHS", (2, 4))
+    monkeypatch.setattr(git_pull_heads, "_DEPTHS", (2, 4))
     _, base, head = a_pull_request(fleet, behind=9, ahead=9)
     found = commits(server, tmp_path / "cache")
     assert found.bring(pull(head), base) == NoFork("where they part is not within the last 4 commits")
-    assert texts(found.tree(head))["b"] == "theirs 8"
+    assert texts(tree(found, head))["b"] == "theirs 8"
 
 
 def test_commits_that_have_nothing_in_common_are_told_apart(
@@ -127,7 +132,7 @@ def test_what_is_cut_off_hides_no_nearer_place_where_they_part(
     fleet: Origin, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both sides have merged the old place directly, so that it is near, while the newer one lies deep."""
-    monkeypatch.setattr(git_pulls, "_DEPTHS", (4, 40))
+    monkeypatch.setattr(git_pull_heads, "_DEPTHS", (4, 40))
     old = fleet.commit("old")
     fork = Commit(fleet.commit("fork"))
     fleet.git("checkout", "-q", "--detach")
@@ -152,13 +157,13 @@ def test_what_is_cut_off_hides_no_nearer_place_where_they_part(
 def test_what_is_followed_may_be_older_than_the_branch(
     fleet: Origin, server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(git_pulls, "_DEPTHS", (2, 20))
+    monkeypatch.setattr(git_pull_heads, "_DEPTHS", (2, 20))
     fork, followed, head = a_pull_request(fleet, behind=1)
     for n in range(5):
         fleet.commit(f"refused {n}")
     found = commits(server, tmp_path / "cache")
     assert found.bring(pull(head), followed) == Fork(fork, behind=1)
-    assert texts(found.tree(followed)) == {"a": "ours 0"}
+    assert texts(tree(found, followed)) == {"a": "ours 0"}
 
 
 def test_what_is_followed_and_is_gone_is_said(fleet: Origin, server: GitServer, tmp_path: Path) -> None:
@@ -197,7 +202,7 @@ def test_one_pull_request_after_another_and_the_next_push_of_the_first(
     fleet.commit("pushed", name="b")
     pushed = opened(fleet)
     assert found.bring(pull(pushed), base) == Fork(fork, 1)
-    assert texts(found.tree(pushed)) == {"a": "0", "b": "pushed"}
+    assert texts(tree(found, pushed)) == {"a": "0", "b": "pushed"}
 
 
 # ---------------------------------------------------------------------------------------------- what a stranger may do
@@ -243,14 +248,12 @@ def test_nothing_of_it_runs_and_nobody_else_is_asked(
         found = commits(server, tmp_path / "cache")
         fork = found.bring(pull(head), base)
         assert isinstance(fork, Fork)
-        tree, merged = found.tree(head), found.merged(base, head, fork)
-        assert isinstance(merged, Tree)
-        for seen in (tree, merged):
-            held = {entry.path: (oct(entry.mode), entry) for entry in seen.entries}
-            assert held["out"][0] == "0o120000"
-            assert seen.read(held["out"][1]) == b"/etc/passwd"
-            assert held["s"][0] == "0o160000"
-            assert seen.read(held["plain"][1]) == b"one\ntwo\n"
+        seen = tree(found, head)
+        held = {entry.path: (oct(entry.mode), entry) for entry in seen.entries}
+        assert held["out"][0] == "0o120000"
+        assert seen.read(held["out"][1]) == b"/etc/passwd"
+        assert held["s"][0] == "0o160000"
+        assert seen.read(held["plain"][1]) == b"one\ntwo\n"
         assert elsewhere.asked == []
     assert not ran.exists()
     assert not list((tmp_path / "cache").rglob("plain"))
@@ -333,32 +336,6 @@ def test_a_cache_that_is_damaged_is_made_anew(fleet: Origin, server: GitServer, 
     fresh = tmp_path / "cache"
     found._store.leave()  # the process ends
     assert commits(server, fresh).bring(pull(head), base) == Fork(fork, 0)
-
-
-# ----------------------------------------------------------------------------------------------------- what it comes to
-
-
-def test_merging_takes_what_both_have_done(fleet: Origin, server: GitServer, tmp_path: Path) -> None:
-    _, base, head = a_pull_request(fleet, behind=2)
-    found = commits(server, tmp_path / "cache")
-    fork = found.bring(pull(head), base)
-    assert isinstance(fork, Fork)
-    merged = found.merged(base, head, fork)
-    assert isinstance(merged, Tree)
-    assert texts(merged) == {"a": "ours 1", "b": "theirs 0"}
-    assert found.merged(base, head, fork) == merged
-
-
-def test_what_both_have_changed_otherwise_is_named(fleet: Origin, server: GitServer, tmp_path: Path) -> None:
-    fleet.commit("0")
-    fleet.git("checkout", "-q", "--detach")
-    fleet.commit("theirs")
-    head = opened(fleet)
-    base = Commit(fleet.commit("ours"))
-    found = commits(server, tmp_path / "cache")
-    fork = found.bring(pull(head), base)
-    assert isinstance(fork, Fork)
-    assert found.merged(base, head, fork) == Clash(("a",))
 
 
 def test_who_leaves_takes_along_what_was_fetched(fleet: Origin, server: GitServer, tmp_path: Path) -> None:
