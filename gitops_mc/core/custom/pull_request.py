@@ -96,7 +96,7 @@ class PreviewSpec:
 
 def preview_spec(said: Mapping[str, Any] | None) -> PreviewSpec | None:
     """The shape has been checked by the API server; None: no previews are wanted. Raises FleetSpecError."""
-    if said is None or said.get("enabled") is False:
+    if said is None or said.get("enabled") is not True:
         return None
     trusted = said.get("trusted") or {}
     try:

@@ -18,7 +18,7 @@ _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
 MOST_WAVES: Final = 500
 
-BESIDE: Final = ("notifications", "webhook", "forge")
+BESIDE: Final = ("notifications", "webhook", "forge", "previews")
 """Members of a Fleet's status that come from elsewhere than the rollout."""
 
 Told = Callable[[str], str]
