@@ -49,10 +49,12 @@ class PullLimits:
 
     seconds: float = 60.0
     """In total."""
-    fetched: int = 256 << 20
+    fetched: int = 128 << 20
     """Bytes of one fetch, packed."""
-    kept: int = 1 << 30
-    """Bytes of the cache; one that has grown beyond that is made anew."""
+    kept: int = 256 << 20
+    """Bytes of the cache; one that has grown beyond that is made anew. The volume that it stands on is the rollouts', too: whoever fills
+    it with a pull request would end the controller.
+    """
 
 
 class PullHeads:

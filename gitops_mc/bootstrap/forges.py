@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import Final
+from typing import Final, Protocol
 
 from gitops_mc.adapters.forge_github import Access, App, Token
 from gitops_mc.adapters.forge_github_pulls import GiteaPulls, GithubPulls
 from gitops_mc.adapters.forge_gitlab_pulls import GitlabPulls
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
-from gitops_mc.app.controller.commits_told import CommitsTold
 from gitops_mc.app.forge_ports import NoForge
 from gitops_mc.app.pull_ports import PullRequests
 from gitops_mc.bootstrap.means import Data
@@ -128,11 +127,19 @@ def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> Pu
             raise FleetSpecError("spec.forge.appRef is for GitHub", hint="tokenRef: {name: SECRET, key: KEY}")
 
 
+class Telling(Protocol):
+    """What is to be told to forges."""
+
+    def jobs(self) -> Mapping[str, Callable[[], None]]:
+        """What is to be done now, by Fleet; each job takes as long as its forge does."""
+        ...
+
+
 @dataclass(slots=True)
 class ForgeJobs:
     """Runs what is to be told to forges, on threads of its own."""
 
-    told: CommitsTold
+    told: Telling
     crashed: Callable[[str, BaseException], object]
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(AT_ONCE))
 

@@ -93,6 +93,34 @@ class Data:
             ) from error
 
 
+def git_access(data: Data, said: GitSource) -> GitAccess:
+    """What it takes to be let in to the repository of a Fleet, as it stands in Secrets and ConfigMaps now. Raises GitopsMcError."""
+    credentials, called = _git_credentials(data, said)
+    ca = data.certificates(said.ca) if said.ca else b""
+    trust = None
+    if said.signers is not None:
+        keys = data.config(said.signers)
+        trust = Trust(
+            gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""), held_by=f"ConfigMap {said.signers.name}"
+        )
+    return GitAccess(credentials, ca, said.known_hosts.encode(), trust, called)
+
+
+def _git_credentials(data: Data, said: GitSource) -> tuple[Credentials | None, Called]:
+    called = Called(
+        ca=f"the certificates under ca.crt of ConfigMap {said.ca.name}" if said.ca else "",
+        known_hosts="spec.source.knownHosts of the Fleet",
+        trust=f"the keys in ConfigMap {said.signers.name}" if said.signers else "",
+    )
+    if said.credentials is None:
+        return None, called
+    secret, name = data.secret(said.credentials), said.credentials.name
+    under = f"under {key_of(secret)} of Secret {name}"
+    return credentials_of(secret, f"Secret {name}"), replace(
+        called, credentials=f"the credentials {under}", key=f"the key {under}"
+    )
+
+
 @dataclass(slots=True)
 class ProcessMeans:
     """What a Fleet's spec leads to."""
@@ -159,31 +187,9 @@ class ProcessMeans:
         self._written(spec)
 
     def _git_access(self, spec: FleetSpec) -> GitAccess:
-        said = spec.source
-        credentials, called = self._git_credentials(said)
-        self.expires(spec.title, Credential.GIT, claimed(token_of(credentials)))
-        ca = self.data.certificates(said.ca) if said.ca else b""
-        trust = None
-        if said.signers is not None:
-            keys = self.data.config(said.signers)
-            trust = Trust(
-                gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""), held_by=f"ConfigMap {said.signers.name}"
-            )
-        return GitAccess(credentials, ca, said.known_hosts.encode(), trust, called)
-
-    def _git_credentials(self, said: GitSource) -> tuple[Credentials | None, Called]:
-        called = Called(
-            ca=f"the certificates under ca.crt of ConfigMap {said.ca.name}" if said.ca else "",
-            known_hosts="spec.source.knownHosts of the Fleet",
-            trust=f"the keys in ConfigMap {said.signers.name}" if said.signers else "",
-        )
-        if said.credentials is None:
-            return None, called
-        secret, name = self.data.secret(said.credentials), said.credentials.name
-        under = f"under {key_of(secret)} of Secret {name}"
-        return credentials_of(secret, f"Secret {name}"), replace(
-            called, credentials=f"the credentials {under}", key=f"the key {under}"
-        )
+        access = git_access(self.data, spec.source)
+        self.expires(spec.title, Credential.GIT, claimed(token_of(access.credentials)))
+        return access
 
     def _clusters(self, spec: FleetSpec) -> Transport:
         """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no

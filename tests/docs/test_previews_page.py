@@ -91,10 +91,8 @@ def test_the_states_and_their_texts_are_those_of_the_code() -> None:
         ("GitHub takes 65,536 characters", GithubPulls.longest_comment == 65_536),
         ("GitLab a million", GitlabPulls.longest_comment == 1_000_000),
         ("65,535 bytes", GiteaPulls.longest_comment == 65_535),
-        (
-            "of at most 1 GiB; one fetch takes at most 256 MiB",
-            PullLimits().kept == 4 * PullLimits().fetched == 1 << 30,
-        ),
+        ("of at most 256 MiB", PullLimits().kept == 256 << 20),
+        ("one fetch takes at most 128 MiB", PullLimits().fetched == 128 << 20),
         ("all of it 60 seconds", PullLimits().seconds == 60),
         ("further back than 2,000 commits", git_pull_heads._DEPTHS[-1] == 2_000),
         ("`refs/pull/N/head`", GITHUB_HEADS.format("N") == "refs/pull/N/head"),
