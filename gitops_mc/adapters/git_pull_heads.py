@@ -55,6 +55,10 @@ class PullLimits:
     """Bytes of the cache; one that has grown beyond that is made anew. The volume that it stands on is the rollouts', too: whoever fills
     it with a pull request would end the controller.
     """
+    files: int = 50_000
+    """Of the head. A few kilobytes of trees within trees may stand for more files than there are atoms."""
+    changed: int = 16 << 20
+    """Bytes of the head's files that base does not have: somebody has to read them."""
 
 
 class PullHeads:
@@ -134,6 +138,7 @@ class PullHeads:
                 raise OutdatedError(f"pull request {pull.number} has another head by now")
             if not self._store.has(base):
                 self._bring_base(git, base)
+            self._weigh(pull, base)
             found = self.merge_base(base, pull.head)
             self._depth = depth
             if isinstance(found, Fork) or not self._cut_off():
@@ -148,6 +153,25 @@ class PullHeads:
                 f"{self._address.url}: commit {base[:12]}, which is followed, is not given out any more",
                 hint="was history rewritten? A preview is made of what is followed next",
             )
+
+    def _weigh(self, pull: PullRequest, base: Commit) -> None:
+        """Raises SourceError for a head that nobody should have to read."""
+        told = f"{self._address.url}: pull request {pull.number}"
+        with self._reading():
+            repository = self._open()
+            files = self._limits.files
+            there = _blobs(repository, repository[base].peel(pygit2.Tree), 10 * files)
+            here = _blobs(repository, repository[pull.head].peel(pygit2.Tree), files)
+            if here is None or there is None:
+                raise SourceError(f"{told} has more than {files} files", hint="previews are made of fewer")
+            changed = 0
+            for blob in here - there:
+                changed += int(repository[blob].size)
+                if changed > self._limits.changed:
+                    raise SourceError(
+                        f"{told} changes more than {self._limits.changed >> 20} MiB",
+                        hint="previews are made of less",
+                    )
 
     def merge_base(self, base: Commit, head: Commit) -> Fork | NoFork:
         """As the port promises. What is cut off may hide a nearer one: it is believed only where nothing above it is cut off."""
@@ -194,6 +218,21 @@ class PullHeads:
         """Commits whose parents were not fetched."""
         file = self._store.repository / "shallow"
         return frozenset(file.read_text(encoding="ascii").split()) if file.is_file() else frozenset()
+
+
+def _blobs(repository: Any, tree: Any, most: int) -> frozenset[Any] | None:
+    """The files of a tree, by what they hold; None where there are more, in which nobody goes on looking."""
+    found, seen, trees = set(), 0, [tree]
+    while trees:
+        for item in trees.pop():
+            seen += 1
+            if seen > most:
+                return None
+            if item.filemode == pygit2.enums.FileMode.TREE:
+                trees.append(repository[item.id])
+            elif item.filemode != pygit2.enums.FileMode.COMMIT:
+                found.add(item.id)
+    return frozenset(found)
 
 
 def _between(repository: Any, tip: str, below: Any) -> frozenset[str]:

@@ -295,6 +295,40 @@ def test_a_pull_request_that_is_too_large_is_refused_and_the_next_one_is_not(
     assert left < 1 << 20
 
 
+def test_a_tree_of_trees_that_stands_for_billions_of_files_is_refused(
+    fleet: Origin, server: GitServer, tmp_path: Path
+) -> None:
+    base = Commit(fleet.commit("0"))
+    inner = fleet.git("hash-object", "-w", "a")
+    mode = "100644 blob"
+    for _ in range(10):
+        rows = "".join(f"{mode} {inner}\tf{n}\n" for n in range(10))
+        (fleet.work / "rows").write_text(rows)
+        inner = fleet.git("-c", "alias.mk=!git mktree < rows", "mk")
+        mode = "040000 tree"
+    head = Commit(fleet.git("commit-tree", inner, "-p", base, "-m", "bomb"))
+    fleet.git("update-ref", GITHUB_HEADS.format(7), head)
+    with pytest.raises(SourceError, match="pull request 7 has more than 50000 files"):
+        commits(server, tmp_path / "cache").bring(pull(head), base)
+
+
+def test_a_head_that_brings_more_than_anybody_should_read_is_refused(
+    fleet: Origin, server: GitServer, tmp_path: Path
+) -> None:
+    (fleet.work / "long").write_text("a" * 5_000)
+    base = Commit(fleet.commit("0"))
+    fleet.git("checkout", "-q", "--detach")
+    fleet.commit("theirs", name="b")
+    head = opened(fleet)
+    fleet.git("checkout", "-q", "--detach")
+    fleet.commit("b" * 3_000, name="b")
+    large = opened(fleet, 8)
+    found = commits(server, tmp_path / "cache", limits=PullLimits(changed=2_000))
+    assert found.bring(pull(head), base) == Fork(base, 0)
+    with pytest.raises(SourceError, match="pull request 8 changes more than"):
+        found.bring(pull(large, 8), base)
+
+
 def test_a_cache_that_has_grown_too_large_is_made_anew(
     fleet: Origin, server: GitServer, tmp_path: Path
 ) -> None:

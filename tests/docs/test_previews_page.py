@@ -93,6 +93,8 @@ def test_the_states_and_their_texts_are_those_of_the_code() -> None:
         ("65,535 bytes", GiteaPulls.longest_comment == 65_535),
         ("of at most 256 MiB", PullLimits().kept == 256 << 20),
         ("one fetch takes at most 128 MiB", PullLimits().fetched == 128 << 20),
+        ("more than 50,000 files", PullLimits().files == 50_000),
+        ("more than 16 MiB", PullLimits().changed == 16 << 20),
         ("all of it 60 seconds", PullLimits().seconds == 60),
         ("further back than 2,000 commits", git_pull_heads._DEPTHS[-1] == 2_000),
         ("`refs/pull/N/head`", GITHUB_HEADS.format("N") == "refs/pull/N/head"),
