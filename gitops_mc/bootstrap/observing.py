@@ -17,6 +17,7 @@ from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.adapters.telemetry_transport import MeasuredTransport
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.commits_told import CommitsTold
+from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.controller.previews_told import PreviewsTold
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.forge_ports import OpenForge
@@ -126,7 +127,12 @@ class Observing:
         self._forges.append(ForgeJobs(board, self.log.crashed))
 
     def show_previews(
-        self, desks: OpenPullDesk, make: MakePreview, may: Callable[[], bool], jitter: Callable[[], float]
+        self,
+        desks: OpenPullDesk,
+        make: MakePreview,
+        shown: PreviewsShown,
+        may: Callable[[], bool],
+        jitter: Callable[[], float],
     ) -> None:
         """From now on the pull requests of the Fleets that want it show previews, while `may`. Any thread."""
         live = LiveDigests()
@@ -134,6 +140,7 @@ class Observing:
             desks,
             make,
             live,
+            shown.add,
             may,
             self.telemetry.previewed,
             lambda fleet, error: self.log.crashed(f"a preview of {fleet}", error),
@@ -141,7 +148,7 @@ class Observing:
             self.clock.now,
             jitter,
         )
-        self.telemetry.previews = PullBoard(board, live)
+        self.telemetry.previews = PullBoard(board, live, shown)
         self._forges.append(ForgeJobs(board, self.log.crashed))
 
     def serve_probes(self, address: str, port: int) -> Running:

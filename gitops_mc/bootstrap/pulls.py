@@ -13,6 +13,7 @@ from gitops_mc.adapters.git_address import Unprotected, address_of
 from gitops_mc.adapters.git_folder import discard
 from gitops_mc.adapters.git_pull_heads import GITHUB_HEADS, GITLAB_HEADS, PullHeads
 from gitops_mc.adapters.git_shelf import Shelf
+from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.forge_ports import NoForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.pull_ports import PullDesk
@@ -148,6 +149,7 @@ class PullBoard:
 
     told: Board
     live: LiveDigests
+    shown: PreviewsShown
 
     def looked(self, fleet: str, look: Look) -> None:
         """As the port promises."""
@@ -161,4 +163,5 @@ class PullBoard:
     def left(self, fleet: str) -> None:
         """As the port promises."""
         self.live.left(fleet)
+        self.shown.left(fleet)
         self.told.left(fleet)

@@ -61,6 +61,7 @@ class Site:
             self,
             self._make,
             lambda _: "live",
+            lambda _, shown: self.heard.append(str(shown)),
             lambda: True,
             lambda _, told: self.heard.append(str(told)),
             lambda _, error: self.heard.append(repr(error)),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST
+from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.controller.previews_told import MADE_AT_ONCE, PreviewsTold
 from gitops_mc.app.controller.pull_notes import LIVE_EVERY, LOOKED_EVERY, UNKNOWN_EVERY
 from gitops_mc.app.forge_ports import ForgeWell, NoForge
@@ -29,8 +30,11 @@ from gitops_mc.core.errors import (
     UnauthorizedError,
     UnreachableError,
 )
-from gitops_mc.core.model import Commit
+from gitops_mc.core.model import Commit, Content
+from gitops_mc.core.plan.promise import Promise
 from gitops_mc.core.preview.model import State
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
+from gitops_mc.core.rollout.showing import KEPT_SHOWN, Shown, with_shown
 
 FLEET = "gitops-mc/prod"
 A, B, C, BASE, LATER = (Commit(letter * 40) for letter in "abcde")
@@ -138,6 +142,8 @@ class World:
     heard: list[str] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     live: str = "l1"
+    kept: list[Mapping[str, Shown]] = field(default_factory=list)
+    """What the Fleet is to remember of what was shown."""
     made: list[PreviewWanted] = field(default_factory=list)
     text: PreviewText = WELL
     fails: Exception | None = None
@@ -154,6 +160,7 @@ class World:
             self,
             self._make,
             lambda _: self.live,
+            lambda _, shown: self.kept.append(shown),
             lambda: self.leads,
             lambda _, told: self.heard.append(getattr(told, "message", "") or str(getattr(told, "name", ""))),
             lambda _, error: self.faults.append(error),
@@ -671,3 +678,73 @@ def test_one_that_goes_while_it_is_asked_is_left_by_whoever_asks(world: World) -
     world.making = lambda: world.board.left(FLEET)
     world.work()
     assert world.gone == 1
+
+
+# ------------------------------------------------------------------------------------------------- what is held to it
+
+
+def promise(content: str, by: int = 12) -> Shown:
+    return Shown(
+        Content(content),
+        Promise("digest", (), ()),
+        f"the preview of pull request {by}",
+        datetime(2026, 1, 1, tzinfo=UTC),
+    )
+
+
+def test_what_stands_on_a_pull_request_is_handed_on_and_what_does_not_is_not(world: World) -> None:
+    shown = {"edge-1": promise("c1")}
+    world.text = replace(WELL, shown=shown)
+    world.forge.errors["add 7"] = ForbiddenError("locked", status=403)
+    world.work()
+    assert world.kept == []
+    world.forge.errors.clear()
+    world.forge.push(7, B)
+    world.work(AGAIN_LAST)
+    assert world.kept == [shown]
+
+
+def test_what_was_dropped_is_not_handed_on(world: World) -> None:
+    world.text = replace(WELL, shown={"edge-1": promise("c1")})
+    world.making = lambda: world.forge.push(7, B) if len(world.made) == 1 else None
+    world.work()
+    assert world.kept == []
+
+
+def test_it_waits_until_it_stands_in_the_memory_one_thing_of_a_cluster_after_the_other() -> None:
+    board, memory = PreviewsShown(), FleetMemory()
+    first, second = promise("c1", 12), promise("c2", 13)
+    board.add(FLEET, {"edge-1": first})
+    board.add(FLEET, {"edge-1": second})
+    assert board(FLEET, memory, {"edge-1"}) == board(FLEET, memory, {"edge-1"}) == {"edge-1": first}
+    memory = with_shown(memory, board(FLEET, memory, {"edge-1"}))
+    assert board(FLEET, memory, {"edge-1"}) == {"edge-1": second}
+    memory = with_shown(memory, board(FLEET, memory, {"edge-1"}))
+    assert board(FLEET, memory, {"edge-1"}) == {}
+    assert memory.cluster("edge-1").shown == (first, second)
+
+
+def test_of_a_cluster_that_is_not_in_the_fleet_yet_it_is_kept_until_it_is() -> None:
+    board = PreviewsShown()
+    board.add(FLEET, {"new": promise("c1")})
+    assert board(FLEET, FleetMemory(), {"edge-1"}) == {}
+    assert board(FLEET, FleetMemory(), {"edge-1", "new"}) == {"new": promise("c1")}
+
+
+def test_of_one_content_the_last_word_counts_and_the_oldest_contents_go() -> None:
+    board = PreviewsShown()
+    for n in range(KEPT_SHOWN + 2):
+        board.add(FLEET, {"edge-1": promise(f"c{n}")})
+    board.add(FLEET, {"edge-1": promise("c2", by=99)})
+    memory, told = FleetMemory(), []
+    while found := board(FLEET, memory, {"edge-1"}):
+        told.append((found["edge-1"].content, found["edge-1"].by[-2:]))
+        memory = with_shown(memory, found)
+    assert told == [("c3", "12"), ("c4", "12"), ("c2", "99")]
+
+
+def test_of_a_fleet_that_is_gone_nothing_waits() -> None:
+    board = PreviewsShown()
+    board.add(FLEET, {"edge-1": promise("c1")})
+    board.left(FLEET)
+    assert board(FLEET, FleetMemory(clusters={"edge-1": ClusterMemory()}), {"edge-1"}) == {}

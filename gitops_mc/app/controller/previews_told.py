@@ -22,6 +22,7 @@ from gitops_mc.app.pull_ports import MOST_PULLS, MakePreview, OpenPullDesk, Pull
 from gitops_mc.app.telemetry_ports import PollerView
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import Commit
+from gitops_mc.core.rollout.showing import Shown
 
 _HEADS: Final = "refs/heads/"
 _SPREAD: Final = 0.1
@@ -71,6 +72,8 @@ class PreviewsTold:
     make: MakePreview
     live: Callable[[str], str]
     """A digest of the live state of a Fleet (`<namespace>/<name>`): where it is another one, previews are made again."""
+    shown: Callable[[str, Mapping[str, Shown]], object]
+    """Hears of a Fleet what stands on a pull request, by cluster."""
     may: Callable[[], bool]
     """Whether this process may still speak: it leads."""
     told: Callable[[str, GitopsMcError | ForgeWell], object]
@@ -156,7 +159,15 @@ class PreviewsTold:
             return ForgeWell.NONE_NAMED
         self._wait(watched, desk.spec.interval * (1 + _SPREAD * (2 * self.jitter() - 1)))
         showing = Showing(
-            fleet, desk, followed.commit, self.live(fleet), self.make, self.redact, self.may, self.now
+            fleet,
+            desk,
+            followed.commit,
+            self.live(fleet),
+            self.make,
+            self.shown,
+            self.redact,
+            self.may,
+            self.now,
         )
         more = self._round(watched, desk, followed, showing)
         watched.failures = 0

@@ -5,7 +5,7 @@ What was made of a head that is not the newest any more is never posted: it woul
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
@@ -27,6 +27,7 @@ from gitops_mc.core.custom.pull_comment import (
 from gitops_mc.core.custom.pull_request import PreviewScope, Standing
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError
 from gitops_mc.core.model import Commit
+from gitops_mc.core.rollout.showing import Shown
 
 _OF_THE_ONE: Final = (*ABOUT_THE_ONE, ForbiddenError)
 """A conversation that is locked is forbidden, too."""
@@ -47,6 +48,8 @@ class Showing:
     base: Commit
     live: str
     make: MakePreview
+    shown: Callable[[str, Mapping[str, Shown]], object]
+    """Hears of what stands on a pull request, by cluster."""
     redact: Callable[[str], str]
     may: Callable[[], bool]
     now: Callable[[], datetime]
@@ -101,6 +104,8 @@ class Showing:
             refused=False,
         )
         note = self._posted(note)
+        if text.shown and not note.refused:
+            self.shown(self.fleet, text.shown)
         summary = replace(text, summary=self.redact(text.summary))
         return self._with_status(note, preview_status(self._name, summary))
 

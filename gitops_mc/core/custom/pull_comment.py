@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
 
@@ -11,6 +12,7 @@ from gitops_mc.core.custom.commit_status import LONGEST_DESCRIPTION, CommitState
 from gitops_mc.core.model import Commit
 from gitops_mc.core.preview.model import State
 from gitops_mc.core.render.lines import one_line
+from gitops_mc.core.rollout.showing import Shown
 
 _SHORT: Final = 12
 _CUT: Final = "…"
@@ -37,6 +39,8 @@ class PreviewText:
     summary: str
     """One line, for the status."""
     state: State
+    shown: Mapping[str, Shown] = field(default_factory=dict)
+    """By cluster: what it promises of the content that it gets, for whoever may hold the rollout to it."""
 
 
 def preview_context(fleet: str) -> str:
