@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PAGE: Final = 100
-_PAGES_AT_MOST: Final = 20
+_PULLS: Final = 30
+"""On a page: a stranger decides how long each of them is."""
+_PAGES_AT_MOST: Final = 40
 """Of pull requests; a forge may give fewer on a page than it was asked for."""
-_KEPT: Final = 64
-"""Lists that are remembered."""
 _STANDINGS: Final = {
     "admin": Standing.ADMINISTERS,
     "owner": Standing.ADMINISTERS,
@@ -48,10 +48,22 @@ _STANDINGS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Page:
-    """What a list said, and the forge's word for that state of it."""
+class _Listed:
+    """One page of a list, as the forge says it."""
 
     entries: list[Any]
+    more: bool = False
+    mark: str = ""
+    """The forge's word for this state of it."""
+    same: bool = False
+    """It is as it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What was read of one."""
+
+    pulls: tuple[PullRequest, ...]
     more: bool
     mark: str
 
@@ -67,48 +79,50 @@ class GithubPulls(GithubForge):
         super().__init__(place, access, ca, timeout)
         self._place, self._access, self._ca, self._timeout = place, access, ca, timeout
         self._me = ""
-        self._known: dict[str, _Page] = {}
-        """Lists as they were read last."""
+        self._known: dict[tuple[str, int], _Page] = {}
+        """Pages of pull requests as they were read last, by branch."""
 
     # ------------------------------------------------------------------------------------------------ pull requests
 
     def open_pulls(self, onto: str) -> OpenPulls:
-        """As the port promises."""
+        """As the port promises. What has not changed since it was asked for last costs none of GitHub's rate limit."""
         found: dict[int, PullRequest] = {}
-        more = True
+        more, known = True, {}
         for page in range(1, _PAGES_AT_MOST + 1):
             asked = {"state": "open", **self._asked_for(onto), "page": str(page)}
-            listed = self._listed(f"{self._path}/pulls", asked)
-            for pull in map(self._pull, listed.entries):
-                if pull.base_branch == onto:  # one that moves up meanwhile stands on two pages
-                    found.setdefault(pull.number, pull)
-            more = listed.more
+            before = self._known.get((onto, page))
+            listed = self._listed(f"{self._path}/pulls", asked, "" if before is None else before.mark)
+            read = before if before is not None and listed.same else self._read(listed, onto)
+            if read.mark:
+                known[onto, page] = read
+            for pull in read.pulls:  # one that moves up meanwhile stands on two pages
+                found.setdefault(pull.number, pull)
+            more = read.more
             if not more or len(found) > MOST_PULLS:
                 break
+        self._known = known
         pulls = tuple(found.values())
         return OpenPulls(pulls[:MOST_PULLS], more=more or len(pulls) > MOST_PULLS)
 
     def _asked_for(self, onto: str) -> dict[str, str]:
-        return {"base": onto, "sort": "updated", "direction": "desc", "per_page": str(_PAGE)}
+        return {"base": onto, "sort": "updated", "direction": "desc", "per_page": str(_PULLS)}
 
-    def _listed(self, path: str, asked: dict[str, str]) -> _Page:
-        """One page of a list. What has not changed since it was asked for last costs none of GitHub's rate limit."""
-        key = f"{path} {sorted(asked.items())}"
-        known = self._known.get(key)
-        headers = {} if known is None else {"If-None-Match": known.mark}
+    def _read(self, listed: _Listed, onto: str) -> _Page:
+        pulls = tuple(pull for pull in map(self._pull, listed.entries) if pull.base_branch == onto)
+        return _Page(pulls, listed.more, listed.mark)
+
+    def _listed(self, path: str, asked: dict[str, str], mark: str = "") -> _Listed:
+        """One page of a list; `mark`: what the forge called the state of it that is known."""
+        headers = {"If-None-Match": mark} if mark else {}
         with needing(PULL_RIGHTS), translated(self._host):
             status, said, text = self._github.requester.requestJson(
                 "GET", path, parameters=asked, headers=headers
             )
-            if known is not None and status == NOT_MODIFIED:
-                return known
+            if mark and status == NOT_MODIFIED:
+                return _Listed([], same=True)
             entries = many(self._host, json.loads(text) if text.strip() else None)
-        mark = str(said.get("etag") or "")
-        page = _Page(entries, more='rel="next"' in str(said.get("link") or ""), mark=mark)
-        self._known.pop(key, None)
-        if mark and len(self._known) < _KEPT:
-            self._known[key] = page
-        return page
+        more = 'rel="next"' in str(said.get("link") or "")
+        return _Listed(entries, more=more, mark=str(said.get("etag") or ""))
 
     def _pull(self, told: Any) -> PullRequest:
         said = Said(self._host, told, "a pull request")
@@ -220,4 +234,4 @@ class GiteaPulls(GithubPulls):
     """Neither has a limit of its own; databases that were made by old versions keep no more bytes."""
 
     def _asked_for(self, onto: str) -> dict[str, str]:
-        return {"base_branch": onto, "sort": "recentupdate", "limit": "50"}
+        return {"base_branch": onto, "sort": "recentupdate", "limit": str(_PULLS)}

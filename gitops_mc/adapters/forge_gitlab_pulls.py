@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PAGE: Final = 100
-_PAGES_AT_MOST: Final = 20
+_PULLS: Final = 20
+"""On a page: a stranger decides how long each of them is, a megabyte at most."""
+_PAGES_AT_MOST: Final = 40
 _DEVELOPER, _MAINTAINER = 30, 40
 """Access levels (GitLab's Members API)."""
 
@@ -49,11 +51,11 @@ class GitlabPulls(GitlabForge):
         found: dict[int, PullRequest] = {}
         more = True
         for page in range(1, _PAGES_AT_MOST + 1):
-            entries = self._page(f"{self._path}/merge_requests", page, asked)
+            entries = self._page(f"{self._path}/merge_requests", page, asked, _PULLS)
             for pull in (self._pull(told) for told in entries if self._has_commits(told)):
                 if pull.base_branch == onto:  # one that moves up meanwhile stands on two pages
                     found.setdefault(pull.number, pull)
-            more = len(entries) >= _PAGE
+            more = len(entries) >= _PULLS
             if not more or len(found) > MOST_PULLS:
                 break
         pulls = tuple(found.values())
@@ -118,7 +120,7 @@ class GitlabPulls(GitlabForge):
     def _notes(self, number: int) -> Iterator[Any]:
         asked = {"order_by": "created_at", "sort": "asc"}
         for page in range(1, COMMENTS // _PAGE + 1):
-            entries = self._page(f"{self._path}/merge_requests/{number}/notes", page, asked)
+            entries = self._page(f"{self._path}/merge_requests/{number}/notes", page, asked, _PAGE)
             yield from entries
             if len(entries) < _PAGE:
                 return
@@ -143,8 +145,8 @@ class GitlabPulls(GitlabForge):
             self._me = Said(self._host, self._get("/user", {}), "a user").number("id")
         return self._me
 
-    def _page(self, path: str, page: int, asked: dict[str, str]) -> list[Any]:
-        return many(self._host, self._get(path, {**asked, "per_page": str(_PAGE), "page": str(page)}))
+    def _page(self, path: str, page: int, asked: dict[str, str], size: int) -> list[Any]:
+        return many(self._host, self._get(path, {**asked, "per_page": str(size), "page": str(page)}))
 
     def _get(self, path: str, asked: dict[str, str]) -> Any:
         with needing(PULL_RIGHTS), translated(self._host):

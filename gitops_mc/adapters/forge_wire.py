@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 USER_AGENT: Final = f"gitops-mc/{__version__}"
 LONGEST_ANSWER: Final = 32 << 20
-"""Bytes, unpacked. A hundred pull requests with the longest texts that forges take are half of it."""
+"""Bytes, unpacked. A page of pull requests with the longest texts that forges take is shorter."""
 _PIECE: Final = 64 << 10
 
 
