@@ -17,6 +17,7 @@ from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.forge_ports import NoForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.pull_ports import PullDesk
+from gitops_mc.app.reading import ReadingCache
 from gitops_mc.app.telemetry_ports import Board, PollerView
 from gitops_mc.bootstrap.forges import Forges
 from gitops_mc.bootstrap.means import Data, git_access
@@ -32,12 +33,13 @@ _HEADS: Final[Mapping[ForgeKind, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """The heads of one Fleet, and what they were made from."""
+class Held:
+    """The heads of one Fleet, what they were made from, and what of them has been parsed: most of it is the same again."""
 
     source: GitSource
     kind: ForgeKind
     heads: PullHeads
+    parsed: ReadingCache = field(default_factory=ReadingCache)
 
 
 @dataclass(slots=True)
@@ -49,9 +51,9 @@ class PullCaches:
     data: Data
     unprotected: frozenset[Unprotected]
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _held: dict[str, _Held] = field(default_factory=dict)
+    _held: dict[str, Held] = field(default_factory=dict)
 
-    def of(self, spec: FleetSpec) -> PullHeads:
+    def of(self, spec: FleetSpec) -> Held:
         """Made anew where the Fleet follows another source. Raises FleetSpecError where it names no forge, and SourceError."""
         if spec.forge is None:
             raise FleetSpecError(
@@ -61,7 +63,7 @@ class PullCaches:
             before = self._held.get(spec.title)
         if before is not None:
             if (before.source, before.kind) == (spec.source, spec.forge.kind):
-                return before.heads
+                return before
             before.heads.leave()
         said = spec.source
         address = address_of(said.url, self.unprotected)
@@ -74,8 +76,8 @@ class PullCaches:
             unprotected=self.unprotected,
         )
         with self._lock:
-            self._held[spec.title] = _Held(said, spec.forge.kind, heads)
-        return heads
+            held = self._held[spec.title] = Held(said, spec.forge.kind, heads)
+        return held
 
     def leave(self, fleet: str) -> None:
         """What was fetched for a Fleet goes."""
