@@ -36,7 +36,7 @@ class Answer(Enum):
 Outcome: TypeAlias = GitopsMcError | NoForge | Answer
 
 
-_OF_THE_FLEET = (UsageError, FleetSpecError)
+OF_THE_FLEET = (UsageError, FleetSpecError)
 """What somebody corrects in a Fleet or a Secret: the next thing that is wrong there is news. A forge may say the same in ever new words."""
 
 
@@ -73,7 +73,7 @@ class Followed:
         before = self.told
         match outcome:
             case GitopsMcError():
-                self.told = (type(outcome), outcome.message if isinstance(outcome, _OF_THE_FLEET) else "")
+                self.told = (type(outcome), outcome.message if isinstance(outcome, OF_THE_FLEET) else "")
                 return None if self.told == before else outcome
             case NoForge.NONE_NAMED:
                 self.told = None
