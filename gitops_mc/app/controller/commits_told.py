@@ -10,12 +10,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from typing import Final
 
 from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
-from gitops_mc.app.controller.forge_patience import ABOUT_THE_ONE, AGAIN_LAST, LOOK_AGAIN, OursError, pause
+from gitops_mc.app.controller.forge_patience import (
+    ABOUT_THE_ONE,
+    AGAIN_LAST,
+    LOOK_AGAIN,
+    MENDED_WITHIN,
+    OursError,
+    pause,
+)
 from gitops_mc.app.controller.forge_trouble import Answer, Followed, Outcome
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge, OpenForge
 from gitops_mc.app.looks import Look
@@ -31,9 +37,6 @@ from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import Commit
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.moves import Standing
-
-MENDED_WITHIN: Final = timedelta(seconds=15)
-"""How soon it is seen that somebody has corrected the Fleet or its Secret. The forge itself is not asked for that."""
 
 
 @dataclass(slots=True)

@@ -21,6 +21,8 @@ from gitops_mc.core.errors import (
 AGAIN_FIRST: Final = timedelta(seconds=30)
 AGAIN_LAST: Final = timedelta(minutes=10)
 """What did not go through is tried again after so long; twice as long each time, up to the last."""
+MENDED_WITHIN: Final = timedelta(seconds=15)
+"""How soon it is seen that somebody has corrected the Fleet or its Secret. The forge itself is not asked for that."""
 LOOK_AGAIN: Final = timedelta(seconds=30)
 """When a Fleet without a forge is asked again whether it has one."""
 ABOUT_THE_ONE: Final = (NotFoundError, InvalidError, StaleError)
