@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final
+from typing import Final, Protocol
 
 from gitops_mc.adapters.git_pulls import GitPulls
 from gitops_mc.adapters.system import ThreadWorkers
@@ -22,7 +22,7 @@ from gitops_mc.app.use_cases.previewing import PullStates, preview_by_git, read_
 from gitops_mc.app.use_cases.previewing_live import Look, preview_live
 from gitops_mc.app.use_cases.repository import past_contents
 from gitops_mc.bootstrap.means import ProcessMeans
-from gitops_mc.bootstrap.pulls import PullCaches
+from gitops_mc.bootstrap.pulls import Held
 from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
 from gitops_mc.core.custom.pull_comment import PreviewText
 from gitops_mc.core.custom.pull_request import PreviewScope
@@ -69,6 +69,14 @@ class Watched:
                 continue
 
 
+class Caches(Protocol):
+    """Where the heads of pull requests are fetched to."""
+
+    def of(self, spec: FleetSpec) -> Held:
+        """Of one Fleet. Raises GitopsMcError."""
+        ...
+
+
 @dataclass(slots=True)
 class _Secrets:
     """What may not be shown of a pull request: what Git has of it, and what the clusters that were read have."""
@@ -99,7 +107,7 @@ class PreviewMaker:
 
     watched: Callable[[str], Watched | None]
     """A Fleet by `<namespace>/<name>`; None: its loop is not open."""
-    caches: PullCaches
+    caches: Caches
     session: Callable[[FleetSpec, Watched], AbstractContextManager[Session]]
     """Ways to the clusters of a Fleet, for reads, until the end of the `with`."""
     now: Callable[[], datetime]
@@ -142,7 +150,8 @@ class PreviewMaker:
         try:
             acts = orders_of(watched.objects.fleet, watched.rollouts())
             with self.session(spec, watched) as session:
-                return preview_live(session, pull, Look(redact, acts=acts, learning=secrets.learn))
+                look = Look(redact, acts=acts, learning=secrets.learn, named=spec.name)
+                return preview_live(session, pull, look)
         except (ApiError, UnreachableError) as error:
             return preview_by_git(pull, redact, error.message, self.now())
 

@@ -6,7 +6,6 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Final
 
 from gitops_mc.adapters.git_address import Unprotected, address_of
@@ -24,6 +23,7 @@ from gitops_mc.bootstrap.means import Data, git_access
 from gitops_mc.core.custom.fleet_spec import FleetSpec, FleetSpecError, GitSource, fleet_spec
 from gitops_mc.core.custom.forge_spec import ForgeKind
 from gitops_mc.core.errors import SourceError
+from gitops_mc.core.preview.matters import live_digest
 
 _HEADS: Final[Mapping[ForgeKind, str]] = {
     ForgeKind.GITHUB: GITHUB_HEADS,
@@ -132,13 +132,8 @@ class LiveDigests:
         return self._digests.get(fleet, "")
 
     def looked(self, fleet: str, look: Look) -> None:
-        """A pass has been decided. How far a step is changes nothing; how a cluster stands does."""
-        told = sorted(
-            (view.cluster, view.standing.value, view.content or "", view.begun)
-            for view in look.decision.clusters
-        )
-        halted = type(look.decision.outlook).__name__
-        self._digests[fleet] = sha256(repr((told, halted)).encode()).hexdigest()
+        """A pass has been decided."""
+        self._digests[fleet] = live_digest(look.decision, look.live)
 
     def left(self, fleet: str) -> None:
         """It is gone."""

@@ -42,7 +42,9 @@ def _looked(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
     def learning(live: Iterable[LiveCluster]) -> None:
         terminal.learn(pull.sensitive, (*pull.bodies(), *_live_bodies(live)))
 
-    look = Look(redacting(terminal), Breadth.EVERY if asked.everywhere else Breadth.TOUCHED, acts, learning)
+    breadth = Breadth.EVERY if asked.everywhere else Breadth.TOUCHED
+    named = "" if asked.fleet is None else asked.fleet.name
+    look = Look(redacting(terminal), breadth, acts, learning, named)
     names = tuple(dict.fromkeys(c.name for state in pull.states for c in state.clusters))
     with session(access, names, store, open_repository(asked.clone, asked.head)) as connected:
         found = preview_live(connected, pull, look)

@@ -16,6 +16,7 @@ from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.forecast import FleetForecast, forecast
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster, Known
+from gitops_mc.core.policy import DEFAULT_FLEET, FleetPolicy
 from gitops_mc.core.preview.advice import BaseMoved, advice_of
 from gitops_mc.core.preview.model import (
     Conflict,
@@ -54,15 +55,16 @@ class Look:
     acts: Acts = NO_ACTS
     """What humans have ordered and not taken back."""
     learning: Learning = lambda _: None
+    named: str = ""
+    """What the fleet is called, where its fleet.yaml gives it no name: a Fleet's own."""
 
 
 def preview_live(session: Session, pull: PullStates, look: Look) -> Preview:
     """The preview with one look at the clusters. What does not answer stays unknown; it never raises for what a cluster does."""
     changes = changes_of(pull)
     live = _live_part(session, pull, changes, look)
-    return Preview(
-        pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live, look.redact)
-    )
+    name = _policy(pull.head.policy, look.named).name
+    return Preview(name, pull.revisions, changes, live, verdict_of(changes, live, look.redact))
 
 
 def _live_part(session: Session, pull: PullStates, changes: PullChanges, look: Look) -> LivePart:
@@ -121,7 +123,8 @@ def _observe(
     now = session.clock.now()
 
     def fleet(state: DesiredState, commit: Commit) -> Fleet:
-        return as_seen_once(Fleet(state.policy, state.clusters, commit, contents), memory, now)
+        policy = _policy(state.policy, look.named)
+        return as_seen_once(Fleet(policy, state.clusters, commit, contents), memory, now)
 
     return _Scene(
         merged=fleet(merged, pull.revisions.head),
@@ -131,6 +134,12 @@ def _observe(
         watched=watched,
         now=now,
     )
+
+
+def _policy(policy: FleetPolicy, name: str) -> FleetPolicy:
+    """As the controller follows it; whether a preview has shown what comes is no question to a preview."""
+    shown = replace(policy, rollout=replace(policy.rollout, require_preview=False))
+    return replace(shown, name=name) if name and policy.name == DEFAULT_FLEET else shown
 
 
 def _contents(
