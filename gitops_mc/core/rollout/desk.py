@@ -99,7 +99,7 @@ class Desk:
         if not urgent and (view.state is not WaveState.OPEN or halted):
             return
         done = isinstance(arriving.next, Finished)
-        if not done and not urgent and not self._holds_place(a) and not self._place(name, view):
+        if not done and not urgent and not self.holds_place(a) and not self._place(name, view):
             return
         memory = admitted(a.memory, self._newest(name), self.on.fleet.commit, self.on.now)
         memory = replace(memory, overtaken=arriving.overtakes)
@@ -147,7 +147,7 @@ class Desk:
         return arriving.ends_step or isinstance(arriving.next, Finished)
 
     def _place(self, name: str, view: WaveView) -> bool:
-        flying = [n for n, a in self.found.items() if n != name and self._holds_place(a)]
+        flying = [n for n, a in self.found.items() if n != name and self.holds_place(a)]
         if starts_alone(name):
             return not flying
         if any(starts_alone(n) for n in flying):
@@ -157,7 +157,7 @@ class Desk:
         )
         return len(flying) < wave.wave.max_concurrent.at_least_one(len(view.members))
 
-    def _holds_place(self, a: Assessment) -> bool:
+    def holds_place(self, a: Assessment) -> bool:
         """In flight: admitted and not out again, or seen to be so where nobody remembers it, unless a tolerated failure or darkness has freed its place, or it is
         settled at a step's border and waits for its wave with newer content.
         """

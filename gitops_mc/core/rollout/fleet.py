@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import Commit, DesiredCluster, Known, count, digest_of
+from gitops_mc.core.model import Commit, DesiredCluster, Known, digest_of
 from gitops_mc.core.remembered import another_pass
 from gitops_mc.core.rollout.allowing import while_it_lasts
 from gitops_mc.core.rollout.case import Assessment, Case, not_understood
@@ -35,7 +35,16 @@ from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.showing import with_shown
 from gitops_mc.core.rollout.transitions import passed, proven
-from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
+from gitops_mc.core.rollout.waves import (
+    Budget,
+    Line,
+    has_work,
+    lines,
+    look,
+    not_reread,
+    remembered,
+    too_many_away,
+)
 
 UNWATCHED = timedelta(minutes=2)
 """After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
@@ -51,7 +60,7 @@ def next_moves(
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
     memory = steps_stand_still(memory, counting, before, now, UNWATCHED)
-    found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
+    found = without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
     memory = memory.with_clusters({n: a.memory for n, a in found.items() if n not in observed.busy})
     memory, found = early_failures(memory, found, fleet)
     memory, found = _passes(memory, found, on)
@@ -141,7 +150,7 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
     return replace(memory, prune=moved)
 
 
-def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
+def without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
     """A cluster that no wave takes blocks itself."""
     reason = "no wave in fleet.yaml takes it: name it in one, or add a last wave with `clusters: {}`"
     homeless = {
@@ -274,10 +283,7 @@ def _before_opening(
 ) -> str:
     """Why the wave after `before` stays closed although they are done; empty when it may open."""
     if budget.too_many_unreachable:
-        return (
-            f"{count(budget.unreachable, 'cluster')} blocked or unreachable, {budget.unreachable_allowed} tolerated "
-            "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
-        )
+        return too_many_away(budget)
     stale = not_reread(before, found, read_at, on.now)
     return f"looking again at {', '.join(stale[:3])} before this wave opens" if stale else ""
 
