@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import assert_never
 
-from gitops_mc.core.disruption import Disruption, disruption_of
+from gitops_mc.core.disruption import disruption_of
 from gitops_mc.core.forecast.beliefs import RENDER_SECONDS
 from gitops_mc.core.gates import Unsettled, read_node
 from gitops_mc.core.gates.module import HOLD
@@ -20,6 +20,7 @@ from gitops_mc.core.policy import Gates
 from gitops_mc.core.pools import machine_count, max_unavailable, rendered_name
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.paces import Work
+from gitops_mc.core.rollout.pacing import work_of
 from gitops_mc.core.rollout.timing import Length, length_of, written
 
 
@@ -127,13 +128,6 @@ def _of_impact(impact: PoolImpact) -> Iterator[Rolling]:
     for work, nodes_of_it in counted.items():
         if nodes_of_it:
             yield Rolling(work, nodes_of_it, impact.max_unavailable)
-
-
-def work_of(disruption: Disruption) -> Work:
-    """What a node goes through, as far as its time is concerned."""
-    if disruption.reboot:
-        return Work.REBOOT
-    return Work.DRAIN if disruption.drain else Work.QUIET
 
 
 def _everything(step: Step, live: LiveCluster) -> Iterator[tuple[Rolling, ...]]:

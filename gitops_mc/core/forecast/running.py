@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from math import inf, nan
+from typing import TypeAlias
 
 from gitops_mc.core.forecast.timing import Tempo, Track, run
 
@@ -168,7 +169,7 @@ def _wave(stage: Stage, flight: Flight, at: float, sample: int, tempo: Tempo) ->
             heappush(flight.ends, (ends, runner.alone))
 
 
-Queue = deque[tuple[int, Runner]]
+Queue: TypeAlias = deque[tuple[int, Runner]]
 
 
 def _queues(runners: Iterable[Runner]) -> list[Queue]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from math import exp, inf
 from statistics import fmean, pvariance
-from typing import Final
+from typing import Final, TypeAlias
 
 from gitops_mc.core.forecast.beliefs import Belief, beliefs, sizes_of
 from gitops_mc.core.forecast.courses import Course, Leg, Rolling
@@ -26,7 +26,7 @@ _NODE_WORK: Final = (Work.REBOOT, Work.DRAIN, Work.QUIET)
 _MODULE_SPREAD: Final = 0.4
 """Of the logarithm of what one module takes, where it was seen once; what was seen more often says more."""
 
-Node = tuple[Belief, array[float], bool]
+Node: TypeAlias = "tuple[Belief, array[float], bool]"
 """What the median node takes, the makespan of each sample, and whether some are under way."""
 
 

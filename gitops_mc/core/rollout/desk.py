@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
-from gitops_mc.core.plan import title_of
+from gitops_mc.core.plan import ClusterPlan, title_of
 from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.aborting import resumes, stops
 from gitops_mc.core.rollout.case import Admission, Assessment
@@ -15,6 +15,7 @@ from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
+from gitops_mc.core.rollout.pacing import timed
 from gitops_mc.core.rollout.rollback import going_back, is_wanted
 from gitops_mc.core.rollout.transitions import about_to, admitted, passed
 from gitops_mc.core.rollout.waves import Budget, lines, starts_alone
@@ -73,7 +74,7 @@ class Desk:
         held = name in self.on.acts.held
         if a.next.begins and (halted or superseded or held or a.window is not None):
             return
-        self._send(name, a.next, a.desired)
+        self._send(name, a.next, a.desired, a.plan)
 
     @staticmethod
     def _supersedes(a: Assessment, arriving: Admission) -> bool:
@@ -107,7 +108,7 @@ class Desk:
             name, replace(a, memory=memory, standing=Standing.IN_FLIGHT, reason="admitted", admission=None)
         )
         if isinstance(arriving.next, Act):
-            self._send(name, arriving.next, self._newest(name))
+            self._send(name, arriving.next, self._newest(name), arriving.plan)
         elif (
             done and not arriving.repair and not a.memory.retrying
         ):  # a repair passes on the next pass, where its halt ends with it
@@ -171,10 +172,11 @@ class Desk:
             return a.memory.begun and self.budget.too_many_unreachable
         return True
 
-    def _send(self, name: str, act: Act, desired: DesiredCluster) -> None:
+    def _send(self, name: str, act: Act, desired: DesiredCluster, plan: ClusterPlan | None) -> None:
         a = self.found[name]
         live = self.on.observed.live[name]
         memory = about_to(a.memory, act, desired, live, self.on.now)
+        memory = timed(memory, act, plan, live, self.on.now)
         self._keep(name, replace(a, memory=memory, reason=f"writing {title_of(act.step.id)}"))
         self.moves[name] = act.move
 

@@ -31,6 +31,7 @@ from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, Wa
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_still, under_orders
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
+from gitops_mc.core.rollout.pacing import learnt
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.showing import with_shown
@@ -129,6 +130,7 @@ def _unwatched(m: ClusterMemory, missed: timedelta) -> ClusterMemory:
         gate_since={gate: at + missed for gate, at in m.gate_since.items()},
         dark_since=m.dark_since and m.dark_since + missed,
         step=m.step and replace(m.step, at=m.step.at + missed),
+        rolls={},
     )
 
 
@@ -186,7 +188,7 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         windows=on.windows(cluster),
     )
     try:
-        return assess(case)
+        return learnt(assess(case), case.live, memory.cluster(cluster.name), case.counting, on.now)
     except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, it must not stop the others
         return Assessment(cluster.name, Standing.BLOCKED, not_understood(error), case.memory, cluster)
 
