@@ -44,7 +44,8 @@ def draw_scene(seed: int) -> Scene:
     """The scene of a seed: the same in every process."""
     draw = random.Random(f"forecast/{seed}")
     names = tuple(f"edge-{n}" for n in range(1, draw.choice([1, 2, 3, 4, 5, 6, 8]) + 1))
-    typical = math.exp(draw.uniform(math.log(90), math.log(900)))
+    windowed = draw.random() < 0.25
+    typical = math.exp(draw.uniform(math.log(90), math.log(240 if windowed else 900)))
     jitter = draw.uniform(0.05, 0.9)
     speeds = {name: draw.uniform(0.85, 1.2) for name in names}
     drain = draw.uniform(0.1, 0.4)
@@ -56,6 +57,9 @@ def draw_scene(seed: int) -> Scene:
     workers = {c.name: c.workers for c in clusters}
     labelled = tuple((n, f"{n}-w1") for n in names if workers[n] > 1 and draw.random() < 0.3)
     fleet = _fleet(draw, list(names), per_node)
+    if windowed:
+        longest = max(workers.values()) * per_node
+        fleet["spec"]["windows"] = [w.written() for w in _windows(draw, names, longest)]
     common = _common(draw, tuple(workers), tuple(n for n, _ in labelled))
     contents = _contents(draw)
     commits = tuple({"fleet.yaml": json.dumps(fleet), **common, **files} for files in contents)
@@ -92,9 +96,6 @@ def _fleet(draw: random.Random, names: list[str], per_node: timedelta) -> JsonOb
         "rollout": {"waves": _waves(draw, names)} if draw.random() < 0.85 else {},
         "gates": {"pool": {"perNode": f"{int(per_node.total_seconds())}s"}},
     }
-    if draw.random() < 0.25:
-        longest = 8 * per_node
-        spec["windows"] = [w.written() for w in _windows(draw, names, longest)]
     return {
         "apiVersion": "gitops-mc.io/v1alpha1",
         "kind": "FleetConfig",
@@ -117,15 +118,14 @@ def _waves(draw: random.Random, names: list[str]) -> list[JsonObject]:
     return waves
 
 
-def _windows(draw: random.Random, names: list[str], longest: timedelta) -> list[DrawnWindow]:
-    minutes = min(11 * 60, int(longest.total_seconds()) // 60 * draw.choice([1, 2]) + 30)
+def _windows(draw: random.Random, names: tuple[str, ...], longest: timedelta) -> list[DrawnWindow]:
+    """Long enough for the longest step, and sometimes for the next one."""
+    minutes = int(longest.total_seconds()) // 60 + draw.choice([10, 30, 60])
+    every = 4 if minutes < 220 else 8
     mine = tuple(draw.sample(names, draw.randint(1, len(names)))) if draw.random() < 0.4 else ()
-    every = 12 if minutes < 10 * 60 else 24
-    found = [
-        DrawnWindow("allow", draw.randrange(every), every, draw.choice([0, 7, 30]), minutes, clusters=mine)
-    ]
-    if draw.random() < 0.5:
-        found.append(DrawnWindow("freeze", draw.randrange(6), 6, 0, draw.choice([20, 50])))
+    found = [DrawnWindow("allow", draw.randrange(4), every, draw.choice([0, 7, 30]), minutes, clusters=mine)]
+    if draw.random() < 0.4:
+        found.append(DrawnWindow("freeze", 23, 24, 0, draw.choice([20, 50])))
     return found
 
 

@@ -15,6 +15,7 @@ from tests.scenarios.rollout_world import RolloutWorld
 from tests.simulation.forecast_worlds import Scene, draw_scene
 
 LOOKS = timedelta(seconds=10)
+HOURS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,11 @@ def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:
     memory = executor.memory()
     live = executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS))
     said = forecast(fleet, memory, Observed(live), now, acts, effort=Effort(looks=LOOKS))
-    outlook = world.run(acts, hours=24 * 12)
+    outlook = world.run(acts, hours=HOURS)
     assert isinstance(outlook, Done), (scene.seed, number, outlook)
     assert said.takes is not None, (scene.seed, number, said.no_time)
     taken = (world.last.at - now).total_seconds()
+    world.looks.clear()
     ended = {n: m.passed_at for n, m in world.memory().clusters.items()}
     clusters = tuple(
         (c.end.p50.total_seconds(), c.end.p95.total_seconds(), (at - now).total_seconds())
@@ -74,7 +76,7 @@ def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:
     return Outcome(
         scene.seed,
         bool(number),
-        0.0,
+        said.takes.p05.total_seconds(),
         said.takes.p50.total_seconds(),
         said.takes.p95.total_seconds(),
         taken,

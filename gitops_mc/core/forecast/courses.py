@@ -40,7 +40,7 @@ class Leg:
     """A step and what is waited for after it. The pools of a leg roll side by side, what is of one pool one after the other."""
 
     fixed: float
-    """Seconds that are known: looks, rendering, settling."""
+    """Seconds that are known: rendering, settling, looks but for the one that sees it done."""
     pools: tuple[tuple[Rolling, ...], ...] = ()
     module: str = ""
     under_way: bool = False
@@ -71,9 +71,17 @@ class Looks:
 
     @property
     def settled(self) -> float:
-        """From the moment at which all is done until the gate opens, in whole looks after the first that sees it."""
+        """From the first look that sees it settled until the gate opens, in whole looks."""
         settle = self.gates.pool.settle.total_seconds()
-        return self.every / 2 + ceil(settle / self.every) * self.every
+        return ceil(settle / self.every) * self.every
+
+    @property
+    def bracket(self) -> float:
+        """From the pause to the first node that moves: pause, write and release are a look each. Where the operator has
+        rendered meanwhile, the release was decided on what the pool is no more, and is sent again on the next look.
+        """
+        rendered = self.every + RENDER_SECONDS
+        return max((2 if self.every < RENDER_SECONDS else 3) * self.every, rendered)
 
 
 def course_of(plan: ClusterPlan, desired: DesiredCluster, live: LiveCluster, looks: Looks) -> Course:
@@ -101,21 +109,20 @@ def _leg(
     length = length_of(step, plan, live, looks.gates)
     match step.kind:
         case StepKind.POOLS:
-            opened = looks.every if step.bracketed else 0.0
-            released = max(2 * opened, opened + RENDER_SECONDS)
+            released = looks.bracket if step.bracketed else RENDER_SECONDS
             pools = [tuple(_of_impact(impacts.pop(p))) for p in step.pools if p in impacts]
             rolling = tuple(p for p in pools if p)
             return Leg(released + looks.settled, rolling, length=length)
         case StepKind.MODULE | StepKind.MODULE_REMOVAL:
             shaken = tuple(_everything(step, live))
-            fixed = HOLD.total_seconds() + looks.every + (looks.settled if shaken else 0.0)
+            fixed = HOLD.total_seconds() + (looks.settled if shaken else 0.0)
             module = step.subject if step.kind is StepKind.MODULE else ""
             return Leg(fixed, shaken, module, length=length)
         case StepKind.POLICY | StepKind.POLICY_FINAL:
             settled = looks.settled if step.pools else 0.0
-            return Leg(max(RENDER_SECONDS, settled) + looks.every, length=length)
+            return Leg(max(RENDER_SECONDS, settled), length=length)
         case StepKind.POOL_REMOVAL:
-            return Leg(looks.every, length=length)
+            return Leg(0.0, length=length)
         case _:
             assert_never(step.kind)
 

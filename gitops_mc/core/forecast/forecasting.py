@@ -71,7 +71,7 @@ def forecast(
     ahead = _permitted(ahead, on, memory)
     history = {name: m.paces for name, m in sorted(memory.clusters.items()) if m.paces}
     courses = [c for p in ahead.values() if (c := _whole(p)) is not None]
-    tempo = tempo_of(courses, history, fleet.policy.gates, effort.samples, effort.seed)
+    tempo = tempo_of(courses, history, looks, effort.samples, effort.seed)
     runners = _runners(ahead, tempo, on)
     waves = _waves(on, memory, ahead, runners)
     play(waves.stages, len(waves.kept), tempo, looks.every)

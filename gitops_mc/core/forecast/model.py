@@ -15,8 +15,11 @@ from gitops_mc.core.rollout.paces import Work
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """A span of time that is not known exactly: half of the simulated rollouts stayed within `p50`, 19 of 20 within `p95`."""
+    """A span of time that is not known exactly: half of the simulated rollouts stayed within `p50`, 19 of 20 within `p95`,
+    and 1 of 20 within `p05`.
+    """
 
+    p05: timedelta
     p50: timedelta
     p95: timedelta
 

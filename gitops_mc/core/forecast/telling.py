@@ -24,7 +24,7 @@ from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.paces import Work
 from gitops_mc.core.rollout.waves import lines
 
-_NOTHING = Spread(timedelta(0), timedelta(0))
+_NOTHING = Spread(timedelta(0), timedelta(0), timedelta(0))
 _TOLD = 3
 _WORKS = tuple(Work)
 
@@ -207,8 +207,8 @@ def _spread(spans: Sequence[float]) -> Spread | None:
     known = sorted(span if _known(span) else inf for span in spans)
     if not known:
         return None
-    p50, p95 = (known[max(0, ceil(len(known) * share) - 1)] for share in (0.5, 0.95))
-    return None if p95 == inf else Spread(_whole(p50), _whole(p95))
+    p05, p50, p95 = (known[max(0, ceil(len(known) * share) - 1)] for share in (0.05, 0.5, 0.95))
+    return None if p95 == inf else Spread(_whole(p05), _whole(p50), _whole(p95))
 
 
 def _whole(seconds: float) -> timedelta:

@@ -12,13 +12,12 @@ from statistics import fmean, pvariance
 from typing import Final, TypeAlias
 
 from gitops_mc.core.forecast.beliefs import Belief, beliefs, sizes_of
-from gitops_mc.core.forecast.courses import Course, Leg, Rolling
+from gitops_mc.core.forecast.courses import Course, Leg, Looks, Rolling
 from gitops_mc.core.forecast.drawing import spread_normals, uniforms
 from gitops_mc.core.forecast.makespans import Makespan, Size, makespans
 from gitops_mc.core.forecast.model import Basis, RestsOn
 from gitops_mc.core.forecast.starts import Starts
 from gitops_mc.core.model import count
-from gitops_mc.core.policy import Gates
 from gitops_mc.core.rollout.paces import Pace, Work
 from gitops_mc.core.rollout.windows import told_span
 
@@ -68,12 +67,14 @@ class Tempo:
     fleet: array[float]
     clusters: array[float]
     parts: array[float]
-    """How much of what is under way is done."""
+    """Numbers between 0 and 1: how much of what is under way is done, and of the time between two looks has passed."""
     spans: Mapping[Size, Makespan]
     by_work: Mapping[Work, tuple[Mapping[str, Belief], Belief]]
     modules: Mapping[str, tuple[Pace, ...]]
     limit: float
     """Seconds a module may take."""
+    every: float
+    """Seconds between two looks."""
     _module_draws: dict[str, tuple[array[float], RestsOn]] = field(default_factory=dict)
 
     def belief(self, cluster: str, work: Work) -> Belief:
@@ -88,9 +89,10 @@ class Tempo:
 
 
 def tempo_of(
-    courses: Iterable[Course], history: Mapping[str, Sequence[Pace]], gates: Gates, samples: int, seed: int
+    courses: Iterable[Course], history: Mapping[str, Sequence[Pace]], looks: Looks, samples: int, seed: int
 ) -> Tempo:
     """Everything that `courses` need to be drawn."""
+    gates = looks.gates
     rolls = {r for c in courses for leg in c.all_legs for pool in leg.pools for r in pool}
     sizes = {(r.nodes, r.at_once) for r in rolls}
     spans = makespans(sizes | sizes_of(p for paces in history.values() for p in paces), samples, seed)
@@ -108,6 +110,7 @@ def tempo_of(
         by_work={work: beliefs(work, history, gates, spans) for work in _NODE_WORK},
         modules=modules,
         limit=gates.module.timeout.total_seconds(),
+        every=looks.every,
     )
 
 
@@ -161,14 +164,14 @@ def run(track: Track, begin: float, sample: int, own: int, tempo: Tempo) -> tupl
 
 def _through(legs: Sequence[Timed], at: float, sample: int, own: int, tempo: Tempo) -> tuple[float, float]:
     waited = 0.0
-    for leg in legs:
+    for number, leg in enumerate(legs):
         if leg.starts is not None:
             opens = leg.starts.after(at)
             if opens == inf:
                 return inf, inf
             waited += opens - at
             at = opens
-        at += leg.fixed
+        at += leg.fixed + tempo.every * tempo.parts[(own + 7 * number) % tempo.samples]
         if leg.module is not None:
             at += leg.module[own] * (1 - tempo.parts[own] if leg.under_way else 1)
         if leg.pools:

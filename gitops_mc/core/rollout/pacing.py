@@ -104,6 +104,9 @@ def learnt(
         if roll.since is None:
             continue
         pool = key.removeprefix(_POOL) if key.startswith(_POOL) else ""
+        if pool and _still_held(a, pool):
+            rolls[key] = replace(roll, since=None)
+            continue
         over = _pool_over(a, live, pool, roll, before) if pool else _module_over(a, key, roll)
         if over is None:
             continue
@@ -119,6 +122,12 @@ def _disturbed(memory: ClusterMemory, counting: Counting, now: datetime) -> bool
     dark = memory.dark_since is not None and now - memory.dark_since > BETWEEN_LOOKS
     failed = memory.failure is not None or memory.rollback is not None
     return counting is Counting.STOPPED or dark or failed or bool(memory.excused_nodes(now))
+
+
+def _still_held(a: Assessment, pool: str) -> bool:
+    """Whether our bracket stands yet: the patch that ends it has not gone through, and will be sent again."""
+    reading = None if a.gates is None else a.gates.readings.get(pool)
+    return isinstance(reading, Unsettled) and reading.paused is Paused.BY_US
 
 
 _NOTHING_LEARNT = timedelta(0)
@@ -142,7 +151,7 @@ def _pool_over(
             return clocks.settled_since - roll.since if _limit_holds(live, pool, roll) else _NOTHING_LEARNT
         case Unsettled():
             flapped = was is not None and was.settled_since is not None and was.settled_since > roll.since
-            stopped = reading.paused in STANDING_STILL or reading.paused is Paused.BY_US
+            stopped = reading.paused in STANDING_STILL
             bad = flapped or stopped or reading.terminal is not None or bool(reading.needs_hands)
             return _NOTHING_LEARNT if bad else None
         case PoolNotKnown() | Settled() | None:
