@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from gitops_mc.app.looks import Pace
 from gitops_mc.app.observe import Interest, NodeReading
-from gitops_mc.core.forecast import Effort, forecast
+from gitops_mc.core.forecast import Effort, FleetForecast, Spread, forecast
 from gitops_mc.core.rollout.inputs import Acts, Observed
 from gitops_mc.core.rollout.moves import Done
+from tests.collecting import collect_rarely
 from tests.scenarios.rollout_world import RolloutWorld
 from tests.simulation.forecast_worlds import Scene, draw_scene
 
 LOOKS = timedelta(seconds=10)
 HOURS = 80
+"""Of the fleet's time, in which every rollout has to end."""
+CALIBRATED = 0.90
+"""At least so many rollouts have to end within the P95."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A span that was forecast, and what it came to, in seconds."""
+
+    said: Spread
+    actual: float
+
+    @property
+    def ratio(self) -> float:
+        """Actual to P50."""
+        return self.actual / max(1.0, self.said.p50.total_seconds())
+
+    @property
+    def width(self) -> float:
+        """P95 to P50."""
+        return self.said.p95.total_seconds() / max(1.0, self.said.p50.total_seconds())
+
+    @property
+    def within(self) -> bool:
+        return self.actual <= self.said.p95.total_seconds()
+
+    @property
+    def below(self) -> bool:
+        return self.actual < self.said.p05.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One rollout: what was forecast, and what became of it, in seconds."""
+    """One rollout: all of it, and each cluster that had something to do, by its end."""
 
     seed: int
-    history: bool
-    p05: float
-    p50: float
-    p95: float
-    actual: float
-    clusters: tuple[tuple[float, float, float], ...]
-    """Of each cluster that had something to do: P50 and P95 of its end, and when it did."""
-    told: str = ""
-    seconds: float = 0
+    number: int
+    """0: forecast from settings; 1: from what the one before it has taught."""
+    whole: Compared
+    clusters: tuple[Compared, ...]
+    rests_on: tuple[str, ...]
+    seconds: float
+    """Of this machine's CPU."""
 
 
 def play(seed: int) -> tuple[Outcome, ...]:
@@ -39,48 +70,106 @@ def play(seed: int) -> tuple[Outcome, ...]:
     scene = draw_scene(seed)
     world = RolloutWorld(scene.spec, files=dict(scene.commits[0]), seed=seed, pace=Pace(every=LOOKS))
     _prepare(world, scene)
-    return tuple(_played(world, scene, n) for n in range(2))
+    return tuple(_played(world, scene, number) for number in range(len(scene.commits)))
 
 
 def _prepare(world: RolloutWorld, scene: Scene) -> None:
     for cluster, number in scene.at_once.items():
-        world.fleet.person(cluster).edit("machineconfigpools", "worker", {"spec": {"maxUnavailable": number}})
+        patch = {"spec": {"maxUnavailable": number}}
+        world.fleet.person(cluster).edit("machineconfigpools", "worker", patch)
     for cluster, node in scene.labelled:
         world.fleet.person(cluster).label_node(node, **{"node-role.kubernetes.io/gpu": ""})
     world.clock.wait_for(120)
 
 
+def foretold(world: RolloutWorld, acts: Acts, seed: int = 0) -> FleetForecast:
+    """The forecast of a world as it stands, from one look at it and what is remembered."""
+    executor, fleet = world.executor(), world.git()
+    live = executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS))
+    effort = Effort(looks=world.pace.every, seed=seed)
+    return forecast(fleet, executor.memory(), Observed(live), world.clock.now(), acts, effort=effort)
+
+
 def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:
+    begun = time.process_time()
     world.files.clear()
     world.files.update(scene.commits[number])
-    names = frozenset(scene.at_once) | {"global"}
-    acts = Acts(approved=names)
-    begun = time.process_time()
-    fleet = world.git()
-    now = world.clock.now()
-    executor = world.executor()
-    memory = executor.memory()
-    live = executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS))
-    said = forecast(fleet, memory, Observed(live), now, acts, effort=Effort(looks=LOOKS))
+    acts, now = Acts(approved=frozenset(scene.at_once)), world.clock.now()
+    said = foretold(world, acts)
     outlook = world.run(acts, hours=HOURS)
     assert isinstance(outlook, Done), (scene.seed, number, outlook)
     assert said.takes is not None, (scene.seed, number, said.no_time)
-    taken = (world.last.at - now).total_seconds()
+    actual = (world.last.at - now).total_seconds()
+    passed = {name: m.passed_at for name, m in world.memory().clusters.items()}
     world.looks.clear()
-    ended = {n: m.passed_at for n, m in world.memory().clusters.items()}
-    clusters = tuple(
-        (c.end.p50.total_seconds(), c.end.p95.total_seconds(), (at - now).total_seconds())
-        for c in said.clusters
-        if c.works and c.end is not None and (at := ended[c.name]) is not None
-    )
     return Outcome(
         scene.seed,
-        bool(number),
-        said.takes.p05.total_seconds(),
-        said.takes.p50.total_seconds(),
-        said.takes.p95.total_seconds(),
-        taken,
-        clusters,
-        told="; ".join(r.told for r in said.rests_on),
-        seconds=time.process_time() - begun,
+        number,
+        Compared(said.takes, actual),
+        tuple(
+            Compared(c.end, (at - now).total_seconds())
+            for c in said.clusters
+            if c.works and c.end is not None and (at := passed[c.name]) is not None
+        ),
+        tuple(r.told for r in said.rests_on),
+        time.process_time() - begun,
     )
+
+
+# ---------------------------------------------------------------------------------------------------------- in bulk
+
+
+@dataclass
+class Tally:
+    """What many seeds came to."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    took: float = 0
+
+    def rollouts(self, number: int) -> list[Compared]:
+        return [o.whole for o in self.outcomes if o.number == number]
+
+    def clusters(self, number: int) -> list[Compared]:
+        return [c for o in self.outcomes if o.number == number for c in o.clusters]
+
+    def lines(self) -> Iterator[str]:
+        """A table: how far off, how often within, and how wide."""
+        yield (
+            f"{'':34}{'actual / P50':^23}  {'within':>6}  {'below':>6}  {'P95/P50':>7}\n"
+            f"{'':34}{'P10':>7} {'P50':>7} {'P90':>7}  {'P95':>6}  {'P05':>6}  {'median':>7}"
+        )
+        for number, basis in enumerate(("settings", "history")):
+            yield _row(f"rollouts, from {basis}", self.rollouts(number))
+            yield _row(f"clusters, from {basis}", self.clusters(number))
+        seconds = sum(o.seconds for o in self.outcomes)
+        yield f"{len({o.seed for o in self.outcomes})} seeds, {self.took:.0f} s, {seconds:.0f} s of CPU"
+
+
+def share(found: Sequence[Compared], holds: Callable[[Compared], bool]) -> float:
+    """Of how many of these something holds, from 0 to 1."""
+    return sum(1 for each in found if holds(each)) / max(1, len(found))
+
+
+def quantile(values: Iterable[float], at: float) -> float:
+    ordered = sorted(values)
+    return ordered[round(at * (len(ordered) - 1))]
+
+
+def _row(name: str, found: Sequence[Compared]) -> str:
+    ratios = [quantile((c.ratio for c in found), at) for at in (0.1, 0.5, 0.9)]
+    told = " ".join(f"{ratio:7.2f}" for ratio in ratios)
+    within, below = share(found, lambda c: c.within), share(found, lambda c: c.below)
+    width = quantile((c.width for c in found), 0.5)
+    return f"{f'{len(found)} {name}':34}{told}  {within:6.1%}  {below:6.1%}  {width:7.2f}"
+
+
+def run(seeds: range, *, jobs: int) -> Tally:
+    """Play seeds on several processes."""
+    begun = time.monotonic()
+    tally = Tally()
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(jobs, mp_context=context, initializer=collect_rarely) as pool:
+        for outcomes in pool.map(play, seeds):
+            tally.outcomes += outcomes
+    tally.took = time.monotonic() - begun
+    return tally
