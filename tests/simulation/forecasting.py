@@ -9,16 +9,18 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from gitops_mc.app.looks import Pace
+from gitops_mc.app.looks import Look, Pace
 from gitops_mc.app.observe import Interest, NodeReading
 from gitops_mc.core.forecast import Effort, FleetForecast, Spread, forecast
 from gitops_mc.core.rollout.inputs import Acts, Observed
-from gitops_mc.core.rollout.moves import Done
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing
 from tests.collecting import collect_rarely
 from tests.scenarios.rollout_world import RolloutWorld
 from tests.simulation.forecast_worlds import Scene, draw_scene
 
-LOOKS = timedelta(seconds=10)
+LOOKS = timedelta(seconds=15)
+RESTING = timedelta(seconds=60)
+"""Between looks while everything waits for its window: else most of the time goes by with nothing to see."""
 HOURS = 80
 """Of the fleet's time, in which every rollout has to end."""
 CALIBRATED = 0.90
@@ -96,12 +98,11 @@ def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:
     world.files.update(scene.commits[number])
     acts, now = Acts(approved=frozenset(scene.at_once)), world.clock.now()
     said = foretold(world, acts)
-    outlook = world.run(acts, hours=HOURS)
-    assert isinstance(outlook, Done), (scene.seed, number, outlook)
+    last = _rolled_out(world, acts)
+    assert isinstance(last.decision.outlook, Done), (scene.seed, number, last.decision.outlook)
     assert said.takes is not None, (scene.seed, number, said.no_time)
-    actual = (world.last.at - now).total_seconds()
-    passed = {name: m.passed_at for name, m in world.memory().clusters.items()}
-    world.looks.clear()
+    actual = (last.at - now).total_seconds()
+    passed = {name: m.passed_at for name, m in last.memory.clusters.items()}
     return Outcome(
         scene.seed,
         number,
@@ -114,6 +115,21 @@ def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:
         tuple(r.told for r in said.rests_on),
         time.process_time() - begun,
     )
+
+
+def _rolled_out(world: RolloutWorld, acts: Acts) -> Look:
+    """The last look of a rollout."""
+    executor, end = world.executor(), world.clock.now() + timedelta(hours=HOURS)
+    for look in executor.rollout(world.git(), acts):
+        if isinstance(look.decision.outlook, Done | Hold | Halted) or look.at > end:
+            return look
+        on_the_way = [c for c in look.decision.clusters if c.standing in _ON_THE_WAY]
+        rests = bool(on_the_way) and all(c.window is not None for c in on_the_way)
+        executor.pace = Pace(every=RESTING if rests else LOOKS)
+    raise AssertionError("the rollout ended by itself")
+
+
+_ON_THE_WAY = (Standing.IN_FLIGHT, Standing.READY, Standing.NOT_KNOWN)
 
 
 # ---------------------------------------------------------------------------------------------------------- in bulk
