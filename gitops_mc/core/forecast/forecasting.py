@@ -15,6 +15,7 @@ from gitops_mc.core.forecast.running import Runner, Stage, play
 from gitops_mc.core.forecast.starts import Starts, starts_of
 from gitops_mc.core.forecast.telling import Played, Waves, told_of
 from gitops_mc.core.forecast.timing import Tempo, tempo_of, track_of
+from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.case import Assessment
 from gitops_mc.core.rollout.desk import Desk
@@ -146,7 +147,7 @@ def _waves(
 ) -> Waves:
     """By the same functions that decide it on a pass: of where clusters stand now, and in the end."""
     found = {name: p.found for name, p in ahead.items()}
-    final = {n: _passed(a) if n in runners else _left(a) for n, a in found.items()}
+    final = {n: _passed(a) if n in runners else _left(a, on.observed.live.get(n)) for n, a in found.items()}
     budget = budget_of(on.fleet, final, memory)
     desk = Desk(on, memory, found, budget)
     clusters = {c.name: c for c in on.fleet.clusters}
@@ -175,10 +176,11 @@ def _passed(a: Assessment) -> Assessment:
     return replace(a, standing=Standing.PASSED)
 
 
-def _left(a: Assessment) -> Assessment:
+def _left(a: Assessment, live: LiveCluster | None) -> Assessment:
     """Where one stands that has not, when nobody does anything: what does not answer is unreachable after a while."""
-    dark = a.standing is Standing.NOT_KNOWN and a.gates is None and a.plan is None
-    return replace(a, standing=Standing.UNREACHABLE) if dark else a
+    if a.standing is not Standing.NOT_KNOWN or live is None or live.dark is None:
+        return a
+    return replace(a, standing=Standing.UNREACHABLE)
 
 
 def _never_done(line: Line, final: Mapping[str, Assessment], budget: Budget, on: Pass) -> str:
