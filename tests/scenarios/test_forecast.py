@@ -16,7 +16,7 @@ from gitops_mc.app.looks import Look, Pace
 from gitops_mc.core.forecast import Basis, ClusterForecast, FleetForecast
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts
 from gitops_mc.core.rollout.memory import from_json, to_json
-from gitops_mc.core.rollout.moves import Done, Hold, Standing
+from gitops_mc.core.rollout.moves import Done, Halted, Hold, Standing
 from gitops_mc.core.rollout.paces import Pace as Taken
 from gitops_mc.core.rollout.paces import Work
 from gitops_mc.sandbox.faults import FaultId
@@ -44,10 +44,12 @@ def fleet(waves: str, more: str = "") -> str:
     )
 
 
-def world_of(*names: str, waves: str = "[{name: all, clusters: {}}]", more: str = "") -> RolloutWorld:
+def world_of(
+    *names: str, waves: str = "[{name: all, clusters: {}}]", more: str = "", masters: int = 1
+) -> RolloutWorld:
     spec = FleetSpec(
         tuple(
-            ClusterSpec(name, masters=1, workers=2, machine_config=MACHINE_CONFIG_VERSION, nodes=NODE)
+            ClusterSpec(name, masters=masters, workers=2, machine_config=MACHINE_CONFIG_VERSION, nodes=NODE)
             for name in names
         )
     )
@@ -252,6 +254,45 @@ def test_what_is_under_way_is_forecast_from_where_it_is() -> None:
     assert found.takes.p50 < whole.takes.p50
     assert isinstance(world.run(), Done)
     assert found.takes.p05 <= world.clock.now() - now <= found.takes.p95
+
+
+def test_newer_content_begins_when_what_rolls_has_settled() -> None:
+    world = rolling()
+    world.files["clusters/edge-1/app.yaml"] = reboots("two")
+    found, now = foretold(world, NO_ACTS), world.clock.now()
+    cluster = of(found, "edge-1")
+    assert cluster.start
+    assert found.takes
+    assert MINUTE < cluster.start.p50 < 8 * MINUTE
+    assert isinstance(world.run(), Done)
+    assert found.takes.p05 <= world.clock.now() - now <= found.takes.p95
+
+
+def test_where_the_next_step_may_fit_no_more_a_cluster_may_wait_for_its_next_window() -> None:
+    nights = '  windows: [{allow: {cron: "0 10,14 * * *", duration: 14m, timeZone: UTC}}]\n'
+    world = world_of("edge-1", more=nights, masters=3)
+    world.files["clusters/edge-1/master.yaml"] = machine_config("60-master", "master", app_service=UNIT)
+    found, now = foretold(world, NO_ACTS), world.clock.now()
+    cluster = of(found, "edge-1")
+    assert cluster.takes
+    assert cluster.windows
+    assert cluster.takes.p05 < 15 * MINUTE
+    assert cluster.takes.p95 == pytest.approx(4 * HOUR, abs=15 * MINUTE)
+    assert cluster.windows.p05 == pytest.approx(2 * HOUR, abs=MINUTE)
+    assert cluster.windows.p95 == pytest.approx(6 * HOUR, abs=15 * MINUTE)
+    assert isinstance(world.run(), Done)
+    assert found.takes
+    assert found.takes.p50 < 4 * HOUR < world.clock.now() - now <= found.takes.p95
+
+
+def test_a_halt_is_why_there_is_no_time() -> None:
+    world = world_of(*NAMES)
+    world.faults.set(FaultId.NODE_NEVER_RETURNS, cluster="edge-1")
+    world.files["fleet.yaml"] = world.files["fleet.yaml"].replace("perNode: 3m", "perNode: 3m, stall: 10m")
+    assert isinstance(world.run(), Halted)
+    found = foretold(world, NO_ACTS)
+    assert found.takes is None
+    assert of(found, "edge-2").no_time.startswith("halted: 1 cluster failed, 0 tolerated: edge-1")
 
 
 def test_the_same_input_and_seed_give_the_same_forecast_in_another_process() -> None:

@@ -86,10 +86,12 @@ def _prepare(world: RolloutWorld, scene: Scene) -> None:
 
 def foretold(world: RolloutWorld, acts: Acts, seed: int = 0) -> FleetForecast:
     """The forecast of a world as it stands, from one look at it and what is remembered."""
-    executor, fleet = world.executor(), world.git()
+    executor = world.executor()
+    memory = executor.memory()
+    fleet = executor.with_past(world.git(), memory)
     live = executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS))
     effort = Effort(looks=world.pace.every, seed=seed)
-    return forecast(fleet, executor.memory(), Observed(live), world.clock.now(), acts, effort=effort)
+    return forecast(fleet, memory, Observed(live), world.clock.now(), acts, effort=effort)
 
 
 def _played(world: RolloutWorld, scene: Scene, number: int) -> Outcome:

@@ -64,7 +64,11 @@ def forecast(
     *,
     effort: Effort = EFFORT,
 ) -> FleetForecast:
-    """How long the rollout of what Git says takes from `now` on, when nothing fails."""
+    """How long the rollout of what Git says takes from `now` on, when nothing fails.
+
+    The arguments are those of a pass (`next_moves`), earlier contents of clusters in flight included; nodes should have been
+    read (without, only their number is known). `acts` are orders that stand, and approvals that are given.
+    """
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     memory = prune_limits(memory, fleet)
     looks = Looks(effort.looks.total_seconds(), fleet.policy.gates)

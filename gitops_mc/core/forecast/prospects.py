@@ -57,7 +57,7 @@ def prospect(cluster: DesiredCluster, on: Pass, memory: FleetMemory, looks: Look
     told = on.fault or ("" if order is None else order.told)
     if told and found.standing not in {Standing.PASSED, Standing.SKIPPED}:
         return Prospect(found, no_time=told, needs=needs)
-    ready = _settling(case, memory.clock, memory.cluster(cluster.name))
+    ready = _settling(case, memory.clock, memory.cluster(cluster.name), looks)
     ahead = replace(_ahead(case, found, looks), needs=needs)
     rules = replace(case, windows=on.windows(cluster)).rules(found.desired.content)
     return _in_windows(replace(ahead, ready=ready, rules=rules), on.now)
@@ -150,14 +150,14 @@ def _going_on(found: Assessment, course: Course, rolling: tuple[Leg, ...]) -> Co
     return replace(course, legs=(*rolling, *legs))
 
 
-def _settling(case: Case, clock: datetime | None, memory: ClusterMemory) -> float:
+def _settling(case: Case, clock: datetime | None, memory: ClusterMemory, looks: Looks) -> float:
     """Seconds until what is settled has been so for long enough, by what is really remembered."""
     pools = {} if isinstance(case.live.pools, Unknown) else case.live.pools.value
     if not pools:
         return 0.0
-    settle = case.policy.gates.pool.settle
     if clock is None or case.now - clock > UNWATCHED:
-        return settle.total_seconds()
+        return looks.settled + looks.every / 2
+    settle = case.policy.gates.pool.settle
     since = [memory.pool_clocks.get(p, PoolClocks()).settled_since or case.now for p in pools]
     return max(0.0, (settle - (case.now - max(since))).total_seconds())
 
