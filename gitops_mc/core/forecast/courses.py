@@ -71,9 +71,11 @@ class Looks:
 
     @property
     def settled(self) -> float:
-        """From the first look that sees it settled until the gate opens, in whole looks."""
+        """From the first look that sees it settled until the gate opens, in whole looks; what a look has read decides on the
+        next one.
+        """
         settle = self.gates.pool.settle.total_seconds()
-        return ceil(settle / self.every) * self.every
+        return (ceil(settle / self.every) + 1) * self.every
 
     @property
     def bracket(self) -> float:

@@ -141,11 +141,11 @@ def _sample(stages: Sequence[Stage], stuck: int, sample: int, tempo: Tempo, look
 
 
 def _soaked(stage: Stage, done: float, looks: float) -> float:
-    """A soak is over when its clusters have been read after its end."""
+    """A soak is over when its clusters have been read after its end, which the next look knows."""
     if stage.soak <= 0:
         return done
     if stage.runners:
-        return done + stage.soak + looks / 2
+        return done + stage.soak + 1.5 * looks
     return max(done, stage.soak - stage.soaked)
 
 
