@@ -28,6 +28,7 @@ from gitops_mc.core.preview.model import (
     UnderWay,
 )
 from gitops_mc.core.preview.standing import under_way, unread
+from gitops_mc.core.preview.upgrades import upgrades_of
 from gitops_mc.core.preview.verdict import verdict_of
 from gitops_mc.core.rollout.fleet import next_moves
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts, Fleet, Observed
@@ -86,6 +87,7 @@ def _live_part(session: Session, pull: PullStates, changes: PullChanges, look: L
         under_way=_under_way(scene, look.acts),
         unread=unread(outcome, already, scene.now),
         drains=drains,
+        upgrades=upgrades_of(outcome, changes),
         advice=advice_of(outcome, look.acts, halted, _moved(pull, pull.merged, changes)),
         halted=halted,
         forecast=_forecast(scene, look.acts),
