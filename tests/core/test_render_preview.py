@@ -88,7 +88,7 @@ def test_part_a_is_the_same_whatever_is_live() -> None:
     """Its sections have no word of when, or whether, the clusters were read."""
     live = world("reboot")
     alone = replace(live, live=NoLive("no access to the clusters was given"))
-    for title in ("What each pool gets", "Going back", "Diffs"):
+    for title in ("Why", "What each pool gets", "Going back", "Diffs"):
         found = [_section(preview_markdown(preview, redactor(preview)), title) for preview in (live, alone)]
         assert found[0] == found[1] != ""
 

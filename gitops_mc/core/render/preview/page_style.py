@@ -35,7 +35,7 @@ pre span { display: block; min-height: 1.35em; }
 .added { background: var(--added); } .removed { background: var(--removed); } .place { color: var(--soft); }
 table { width: 100%; border-collapse: collapse; margin: .6rem 0; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: .35rem .6rem .35rem 0; border-bottom: 1px solid var(--line); }
-td { min-width: 4.2rem; }
+td { min-width: 5.2rem; }
 th { color: var(--soft); font-weight: 600; }
 details { margin: .6rem 0; border: 1px solid var(--line); border-radius: .3rem; padding: 0 .7rem; }
 summary { cursor: pointer; padding: .4rem 0; font-weight: 600; }

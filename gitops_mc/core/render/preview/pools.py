@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from gitops_mc.core.model import Place, count
 from gitops_mc.core.preview.model import (
     Inert,
-    LivePreview,
     Origin,
     PoolChange,
     PoolEntry,
@@ -43,8 +42,7 @@ def why(preview: Preview) -> Section:
     for reason, clusters in _told_alike(preview, _why):
         new = f", a new pool whose nodes come from {reason.comes_from}" if reason.comes_from else ""
         told = f" of {names_told(clusters)}{new}: each node: {reason.actions}"
-        numbers = _numbers(preview, reason.pool, clusters)
-        blocks.append(Paragraph(words(Strong(f"pool {reason.pool}"), told + numbers)))
+        blocks.append(Paragraph(words(Strong(f"pool {reason.pool}"), told)))
         if reason.paused:
             held = "Its manifest holds it: nothing of this reaches a node until "
             blocks.append(Paragraph(words(held, Code("paused"), " goes.")))
@@ -134,25 +132,6 @@ def _reason(entry: PoolEntry) -> Words:
         ", ",
         place_told(entry.decides.place),
     )
-
-
-def _numbers(preview: Preview, pool: str, clusters: Sequence[str]) -> str:
-    """How many nodes that is, the first and the last of them, where the clusters were read."""
-    if not isinstance(preview.live, LivePreview):
-        return ""
-    names = frozenset(clusters)
-    read = [cluster for cluster in preview.live.outcome.clusters if cluster.name in names]
-    found = [impact for cluster in read for impact in cluster.impacts if impact.pool == pool]
-    known = [c for c in read if c.plan is not None and not c.unknown and not c.plan.unforeseen]
-    lacking = f"; not known on {count(len(names) - len(known), 'cluster')}" if len(known) < len(names) else ""
-    nodes = [name for impact in found for n in impact.nodes for name in n.nodes]
-    total = sum(n.count for impact in found for n in impact.nodes)
-    if not total:
-        return lacking or "; on the clusters no node of it was found"
-    at_once = sorted({impact.max_unavailable for impact in found})
-    pace = f"{at_once[0]}" if len(at_once) == 1 else f"{at_once[0]} to {at_once[-1]}"
-    ends = f" ({nodes[0]} … {nodes[-1]})" if len(nodes) > 1 else f" ({nodes[0]})" if nodes else ""
-    return f"; on the clusters {count(total, 'node')}{ends}, {pace} at a time{lacking}"
 
 
 def _effective(pool: Shared[PoolChange]) -> Fold:

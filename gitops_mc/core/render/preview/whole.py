@@ -26,6 +26,7 @@ from gitops_mc.core.render.preview.document import (
 )
 from gitops_mc.core.render.preview.groups import names_told, sorted_by
 from gitops_mc.core.render.preview.live import already, merged_sections, read_told, under_way
+from gitops_mc.core.render.preview.nodes import nodes
 from gitops_mc.core.render.preview.objects import diffs, modules, settings
 from gitops_mc.core.render.preview.overview import overview
 from gitops_mc.core.render.preview.pools import effective, going_back, place_told, why
@@ -41,6 +42,7 @@ def document_of(preview: Preview, redactor: Redactor) -> Document:
     sections = (
         *_conflict(preview),
         overview(preview),
+        nodes(preview),
         why(preview),
         effective(preview),
         *merged_sections(preview),
