@@ -17,7 +17,7 @@ from gitops_mc.adapters.uninterrupted import uninterrupted
 from gitops_mc.app.authoring_ports import Edit
 from gitops_mc.app.ports import Tree, TreeEntry
 from gitops_mc.core.authoring.drafts import NewFile
-from gitops_mc.core.errors import SourceError
+from gitops_mc.core.errors import SourceError, together
 
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _BELOW: Final = _FOLDER | os.O_NOFOLLOW
@@ -56,6 +56,7 @@ class WorkFolderFiles:
         written: list[str] = []
         try:
             os.makedirs(self.path, exist_ok=True)  # noqa: PTH103 - descriptors below, paths here
+            self._nothing_there(files)
             for file in files:
                 self._create(file)
                 written.append(file.path)
@@ -72,13 +73,19 @@ class WorkFolderFiles:
             self._change(edits)
 
     def _change(self, edits: Sequence[Edit]) -> None:
+        refused: list[SourceError] = []
         for edit in edits:
-            with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
-                self._unchanged(edit, folder, name)
+            try:
+                with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
+                    self._unchanged(edit, folder, name)
+            except SourceError as error:
+                refused.append(error)
+        if refused:
+            raise together(refused)
         for edit in edits:
             with self._folder_of(edit.path, _Missing.IS_AN_ERROR) as (folder, name):
                 mode = self._unchanged(edit, folder, name)
-                fresh = self._temporary(edit.path, folder, edit.after, mode)
+                fresh = self._temporary(edit.path, folder, edit.after, exactly=mode)
                 try:
                     os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
                 except OSError as error:
@@ -86,16 +93,24 @@ class WorkFolderFiles:
                     raise _unwritten(error, edit.path) from error
                 os.fsync(folder)
 
+    def _nothing_there(self, files: Sequence[NewFile]) -> None:
+        """For the one who asked: all that is in the way at once. What comes later is in the way of the writing itself."""
+        there: list[SourceError] = []
+        for file in files:
+            with suppress(SourceError), self._folder_of(file.path, _Missing.IS_AN_ERROR) as (folder, name):
+                os.stat(name, dir_fd=folder, follow_symlinks=False)
+                there.append(_there(file))
+        if there:
+            raise together(there)
+
     def _create(self, file: NewFile) -> None:
-        mode = 0o600 if file.private else 0o644
+        mode = 0o600 if file.private else 0o666  # less what the user takes off, as for any file that he makes
         with self._folder_of(file.path, _Missing.IS_MADE) as (folder, name):
-            fresh = self._temporary(file.path, folder, file.data, mode)
+            fresh = self._temporary(file.path, folder, file.data, made=mode)
             try:
                 self._move_to_nothing(fresh, name, folder)
             except FileExistsError as error:
-                raise SourceError(
-                    f"{file.path} is there already", hint="it was left alone; run again"
-                ) from error
+                raise _there(file) from error
             finally:
                 with suppress(FileNotFoundError):
                     os.unlink(fresh, dir_fd=folder)
@@ -115,20 +130,23 @@ class WorkFolderFiles:
                 raise FileExistsError(errno.EEXIST, name) from error
             os.rename(fresh, name, src_dir_fd=folder, dst_dir_fd=folder)
 
-    def _temporary(self, path: str, folder: int, data: bytes, mode: int) -> str:
-        """The name of a file beside the one that is meant, with this content."""
+    def _temporary(
+        self, path: str, folder: int, data: bytes, *, made: int = 0o600, exactly: int | None = None
+    ) -> str:
+        """The name of a file beside the one that is meant, with this content; made with a mode less the umask, or of exactly one."""
         name = f".gitops-mc-{secrets.token_hex(8)}.tmp"
         try:
             descriptor = os.open(
                 name,
                 os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC,
-                0o600,
+                made,
                 dir_fd=folder,
             )
             with os.fdopen(descriptor, "wb") as stream:
                 stream.write(data)
                 stream.flush()
-                os.fchmod(descriptor, mode)
+                if exactly is not None:
+                    os.fchmod(descriptor, exactly)
                 os.fsync(descriptor)
         except OSError as error:
             with suppress(OSError):
@@ -181,6 +199,10 @@ class WorkFolderFiles:
             raise _unwritten(error, path) from error
         finally:
             os.close(current)
+
+
+def _there(file: NewFile) -> SourceError:
+    return SourceError(f"{file.path} is there already", hint="it was left alone; run again")
 
 
 def _unwritten(error: OSError, path: str) -> SourceError:

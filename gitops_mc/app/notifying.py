@@ -7,6 +7,7 @@ raises, and nobody waits for it.
 
 from __future__ import annotations
 
+import string
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -33,6 +34,8 @@ GIVEN_UP_AFTER: Final = timedelta(hours=6)
 WAITING_AT_MOST: Final = 200
 ADDRESSES_AT_MOST: Final = 10
 """Of one destination: each may take its time to fail."""
+_AROUND: Final = f"{string.whitespace}\xa0\ufeff\u200b"
+"""Blanks, and what editors and chats put among them that nobody sees."""
 TOLD_AT_MOST: Final = 60
 
 
@@ -262,8 +265,15 @@ class Notifier:
 
 
 def addresses_of(ref: Ref, value: bytes) -> tuple[str, ...]:
-    """What a key of a Secret holds: one address a line; what begins with # is a remark. Raises NotSentError where there is none."""
-    lines = [line.strip() for line in value.decode(errors="replace").splitlines()]
+    """What a key of a Secret holds: one address a line, without blanks and the mark that editors put before a text; what begins with
+    # is a remark. Raises NotSentError where there is none.
+    """
+    if value.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in value:
+        raise NotSentError(
+            f"Secret {ref.name} holds no UTF-8 under {ref.key}: it is UTF-16, or no text",
+            hint="save the addresses as UTF-8, without byte order mark",
+        )
+    lines = [line.strip(_AROUND) for line in value.decode(errors="replace").splitlines()]
     found = tuple(line for line in lines if line and not line.startswith("#"))
     if not found:
         raise NotSentError(f"Secret {ref.name} holds no address under {ref.key}")

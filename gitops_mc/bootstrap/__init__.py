@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gitops_mc.adapters.memory import FileMemory
     from gitops_mc.app.api import ClusterApi
     from gitops_mc.app.authoring_ports import WorkFolder
-    from gitops_mc.app.ports import Clock, MemoryStore
+    from gitops_mc.app.ports import Clock, MemoryStore, Workers
     from gitops_mc.app.preview_ports import Pulls
     from gitops_mc.app.use_cases.planning import Session
     from gitops_mc.core.rollout.driver import Driver
@@ -122,15 +122,25 @@ def session(
 
     Once `stop` is set nothing waits any more and no write is sent. With a sandbox time is the sandbox's.
     """
-    from gitops_mc.adapters.system import ThreadWorkers  # noqa: PLC0415
     from gitops_mc.app.executor import Executor  # noqa: PLC0415
     from gitops_mc.app.use_cases.planning import Session  # noqa: PLC0415
 
+    with reading_many(access, clusters, stop) as (api, clock, workers):
+        executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
+        yield Session(api, clock, workers, executor)
+
+
+@contextmanager
+def reading_many(
+    access: Access, clusters: tuple[str, ...], stop: threading.Event | None = None
+) -> Iterator[tuple[ClusterApi, Clock, Workers]]:
+    """As `reading`, with workers for those who ask many clusters at once."""
+    from gitops_mc.adapters.system import ThreadWorkers  # noqa: PLC0415
+
     with reading(access, clusters, stop) as (api, clock):
         workers = ThreadWorkers(CALLS_AT_ONCE)
-        executor = Executor(api, clock, workers, store, past=past_contents(repository.source))
         try:
-            yield Session(api, clock, workers, executor)
+            yield api, clock, workers
         finally:
             workers.close()
 

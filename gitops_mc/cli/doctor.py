@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from gitops_mc.app.doctor import examine_fleet, registered_clusters
 from gitops_mc.app.use_cases.repository import chosen, usable
-from gitops_mc.bootstrap import Access, look_at_memory, open_repository, session
+from gitops_mc.bootstrap import Access, open_repository, reading, reading_many
 from gitops_mc.cli import completion, connecting, options
 from gitops_mc.cli.explaining import Explained
 from gitops_mc.cli.learning import Learnt
@@ -43,19 +41,17 @@ def command(
 
     The clusters are those of REPO; without it, the workload clusters that global knows. Exit 1 when a check fails.
     """
-    repository = open_repository(repo or ".", revision)
     state: DesiredState | None = None
     if repo is not None or revision is not None:
-        state = repository.read()[0]
+        state = open_repository(repo or ".", revision).read()[0]
         Learnt(terminal, state)
         usable(state)
-    store = look_at_memory(Path("unused"))
     names = clusters if state is None else tuple(c.name for c in chosen(state, clusters))
     if not names:
-        with session(access, (), store, repository) as connected:
-            names = tuple(name for name in registered_clusters(connected.api) if name != GLOBAL_CLUSTER)
-    with session(access, names, store, repository) as connected:
-        found = examine_fleet(connected.api, connected.clock, connected.workers, names, _wanted(state))
+        with reading(access, ()) as (api, _):
+            names = tuple(name for name in registered_clusters(api) if name != GLOBAL_CLUSTER)
+    with reading_many(access, names) as (api, clock, workers):
+        found = examine_fleet(api, clock, workers, names, _wanted(state))
     findings = {x.name: examine(x) for x in found}
     if apart := versions_apart(found):
         findings[FLEET] = apart

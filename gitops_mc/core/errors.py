@@ -7,7 +7,7 @@ nothing above an adapter sees anything else. An exception outside this tree is a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from gitops_mc.core.model.counting import count
 
@@ -48,6 +48,20 @@ class RefusedError(GitopsMcError):
     """A safety refusal, or a rollout that halted; the message gives the numbers and the way out."""
 
     exit_code = EXIT_REFUSED
+
+
+_Same = TypeVar("_Same", "RefusedError", "SourceError")
+
+
+def together(errors: Sequence[_Same]) -> _Same:
+    """One error that tells all of these, at least one, in their order; what to do is said once."""
+    if len(errors) == 1:
+        return errors[0]
+    messages, hints = (
+        "; ".join(dict.fromkeys(filter(None, said)))
+        for said in zip(*((e.message, e.hint) for e in errors), strict=True)
+    )
+    return type(errors[0])(messages, hint=hints)
 
 
 class InputProblemsError(GitopsMcError):

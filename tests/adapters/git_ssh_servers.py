@@ -149,8 +149,10 @@ async def _carry_out(server: SshServer, process: asyncssh.SSHServerProcess[bytes
         asking.cancel()
         if made.returncode is None:
             made.kill()
-            made.stdin.close()
-            await made.wait()
+        made.stdin.close()  # of one that has ended, too: as long as a pipe is open, so is what asyncio holds of the process
+        with suppress(OSError):
+            await made.stdin.wait_closed()
+        await made.wait()
 
 
 async def _pass_on(process: asyncssh.SSHServerProcess[bytes], into: asyncio.StreamWriter) -> None:

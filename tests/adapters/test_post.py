@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -81,7 +80,7 @@ def test_a_webhook_gets_title_body_and_how_bad_it_is_as_they_are(web: Web) -> No
 def test_a_refusal_is_told_with_its_code_and_without_the_address(web: Web, status: int) -> None:
     web.status = status
     with pytest.raises(NotSentError) as told:
-        ApprisePost().send(f"json://user:{TOKEN}@127.0.0.1:{web.port}/{TOKEN}/more?key={TOKEN}", MESSAGE)
+        ApprisePost().send(f"json://user:{TOKEN}@127.0.0.1:{web.port}/{TOKEN}/more?-key={TOKEN}", MESSAGE)
     assert str(status) in told.value.message
     assert told.value.message.startswith("json://: ")
     assert TOKEN not in str(told.value.message) + str(told.value.hint)
@@ -202,22 +201,3 @@ def test_a_mail_has_the_title_as_its_subject() -> None:
     (mail,) = got
     assert "ops@example.com" in mail
     assert "Subject:" in mail
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "workflows://h.example.com:443/wf/sig?template=FILE",
-        "workflows://h.example.com:443/wf/sig/?image=no&Template=FILE",
-        "slack://T1JJ3T3L2/A1BRTD4JD/TIiajkdnlazkcOXrIdevi7FQ?template=FILE",
-        "fcm://project@device?keyfile=FILE",
-        "json://127.0.0.1:9/?+pgpkey=FILE",
-    ],
-)
-def test_no_file_of_the_pod_is_read_for_an_address(tmp_path: Path, address: str) -> None:
-    file = tmp_path / "held.json"
-    file.write_text('{"type": "service_account"}')
-    with pytest.raises(NotSentError) as told:
-        ApprisePost().send(address.replace("FILE", str(file)), MESSAGE)
-    assert "names a file" in told.value.message
-    assert "service_account" not in told.value.message

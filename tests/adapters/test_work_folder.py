@@ -50,6 +50,28 @@ def test_a_file_that_is_there_is_never_overwritten_and_then_none_is_written(tmp_
     assert files_below(tmp_path) == {"b": b"theirs"}
 
 
+def test_all_that_is_in_the_way_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "b").write_text("theirs")
+    (tmp_path / "c").symlink_to("nowhere")
+    with pytest.raises(SourceError) as told:
+        WorkFolderFiles(str(tmp_path)).add([NewFile(name, b"ours") for name in ("a", "b", "c", "d/e")])
+    assert told.value.message == "b is there already; c is there already"
+    assert told.value.hint == "it was left alone; run again"
+    assert files_below(tmp_path) == {"b": b"theirs"}
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o077, 0o600), (0o002, 0o664)])
+def test_new_files_are_for_those_whom_the_user_lets_read_his_files(
+    tmp_path: Path, mask: int, mode: int
+) -> None:
+    before = os.umask(mask)
+    try:
+        WorkFolderFiles(str(tmp_path)).add([NewFile("a", b"a"), NewFile("secret", b"s", private=True)])
+    finally:
+        os.umask(before)
+    assert [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "secret")] == [mode, 0o600]
+
+
 @pytest.mark.parametrize("target", ["elsewhere", "missing", "b"])
 def test_nothing_is_written_through_a_link(tmp_path: Path, target: str) -> None:
     outside = tmp_path / "elsewhere"
@@ -73,10 +95,10 @@ def test_no_path_leads_out_of_the_folder(tmp_path: Path, path: str) -> None:
 def test_a_change_keeps_the_mode_and_leaves_no_other_file(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_bytes(b"before")
-    file.chmod(0o750)
+    file.chmod(0o770)  # which no usual umask would leave
     WorkFolderFiles(str(tmp_path)).change([Edit("a.yaml", b"before", b"after")])
     assert files_below(tmp_path) == {"a.yaml": b"after"}
-    assert stat.S_IMODE(file.stat().st_mode) == 0o750
+    assert stat.S_IMODE(file.stat().st_mode) == 0o770
 
 
 def test_a_file_that_has_changed_since_it_was_read_stops_all_of_the_change(tmp_path: Path) -> None:
@@ -87,6 +109,18 @@ def test_a_file_that_has_changed_since_it_was_read_stops_all_of_the_change(tmp_p
             [Edit("a", b"before", b"after"), Edit("b", b"before", b"after")]
         )
     assert files_below(tmp_path) == {"a": b"before", "b": b"somebody was faster"}
+
+
+def test_all_that_stops_a_change_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"before")
+    (tmp_path / "b").write_bytes(b"somebody was faster")
+    (tmp_path / "c").symlink_to("a")
+    with pytest.raises(SourceError) as told:
+        WorkFolderFiles(str(tmp_path)).change([Edit(name, b"before", b"after") for name in "abcd"])
+    assert told.value.message == (
+        "b has changed since it was read; c is a link; d cannot be written: No such file or directory"
+    )
+    assert files_below(tmp_path) | {"c": b""} == {"a": b"before", "b": b"somebody was faster", "c": b""}
 
 
 def test_a_link_is_not_replaced_by_a_file(tmp_path: Path) -> None:

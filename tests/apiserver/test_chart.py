@@ -24,6 +24,7 @@ from tests.deploy.chart import CHART, OVERLAYS, PAIRS, Pair, kustomized, templat
 from tests.deploy.controller import NAMESPACE
 from tests.deploy.programs import GET_HELM, find_helm
 from tests.deploy.rendering import DEPLOY
+from tests.deploy.values import BY_THE_SCHEMA, BY_THE_TEMPLATES, LET_IN, Else
 from tests.docs.readme import console_blocks, first_difference
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.skipif(find_helm() is None, reason=GET_HELM)]
@@ -97,6 +98,33 @@ def _strictly(admin: Administrator, *what: str, stdin: str = "") -> list[str]:
 @pytest.mark.parametrize("pair", PAIRS.values(), ids=PAIRS)
 def test_what_helm_renders_is_taken_strictly(admin: Administrator, pair: Pair) -> None:
     assert len(_strictly(admin, "-f", "-", stdin=template(pair.values))) >= 15
+
+
+@pytest.mark.parametrize("values", LET_IN.values(), ids=LET_IN)
+def test_values_that_are_let_in_make_objects_that_are_taken_strictly(
+    admin: Administrator, values: JsonObject
+) -> None:
+    assert len(_strictly(admin, "-f", "-", stdin=template(values))) >= 15
+
+
+def test_what_the_chart_refuses_on_behalf_of_the_server_the_server_refuses(
+    admin: Administrator, tmp_path: Path
+) -> None:
+    """The chart without its schema and its checks lets all of it through. Else the chart is stricter than anybody needs."""
+    unchecked = tmp_path / "unchecked"
+    shutil.copytree(CHART, unchecked)
+    (unchecked / "values.schema.json").unlink()
+    checked = (unchecked / "templates" / "objects.yaml").read_text()
+    lines = [line for line in checked.splitlines() if "gitops-mc.refused" not in line]
+    assert len(lines) == len(checked.splitlines()) - 1
+    (unchecked / "templates" / "objects.yaml").write_text("\n".join(lines))
+    taken = set()
+    for name, spoilt in (BY_THE_SCHEMA | BY_THE_TEMPLATES).items():
+        rendered = template(spoilt.values, chart=unchecked)
+        code, _, _ = admin.tried("apply", *STRICT, "-f", "-", stdin=rendered)
+        if (code == 0) == (spoilt.otherwise is Else.REFUSED):
+            taken.add(name)
+    assert taken == set()
 
 
 @pytest.mark.parametrize("name", OVERLAYS)

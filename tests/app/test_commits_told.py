@@ -10,7 +10,7 @@ import pytest
 
 from gitops_mc.app.controller.commit_notes import KEPT_AT_MOST, REWORDED_EVERY
 from gitops_mc.app.controller.commits_told import CommitsTold
-from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST
+from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge
 from gitops_mc.app.looks import Look
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus, of_superseded
@@ -387,6 +387,56 @@ def test_what_needs_a_human_is_tried_again_after_ten_minutes(world: World) -> No
     assert world.work(AGAIN_LAST - timedelta(seconds=1)) == []
     assert world.work(timedelta(seconds=1)) == ["read a", "pending a"]
     assert world.heard == ["answered 401", "takes_again"]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        UnauthorizedError("answered 401", status=401),
+        NotFoundError("answered 404: no such project", status=404),
+        UnreachableError("the name is not found"),
+    ],
+    ids=["token", "project", "address"],
+)
+def test_what_somebody_corrects_is_tried_at_once(world: World, trouble: GitopsMcError) -> None:
+    world.forge.down = trouble
+    world.look(A, ROLLING)
+    for _ in range(8):
+        world.work(AGAIN_LAST)
+    assert world.work(MENDED_WITHIN) == []
+    world.forge = MemoryForge()  # another token, or another address
+    assert world.work(MENDED_WITHIN) == ["read a", "pending a"]
+    assert world.heard == [trouble.message, "takes_again"]
+
+
+def test_a_secret_that_is_put_back_as_it_was_is_seen_at_once_and_what_is_wrong_next_is_told(
+    world: World,
+) -> None:
+    world.look(A, ROLLING)
+    world.work()
+    world.look(A, DONE, passed=3)
+    world.fault = UsageError("Secret forge is not in namespace gitops-mc")
+    assert world.work() == []
+    world.fault = UsageError("Secret forge has no key token")
+    assert world.work(MENDED_WITHIN) == []
+    world.fault = None
+    assert world.work(MENDED_WITHIN) == ["read a", "success a"]
+    assert world.heard == [
+        "Secret forge is not in namespace gitops-mc",
+        "Secret forge has no key token",
+        "takes_again",
+    ]
+
+
+def test_to_look_whether_it_was_corrected_neither_asks_the_forge_nor_makes_it_wait_longer(
+    world: World,
+) -> None:
+    world.forge.down = UnauthorizedError("answered 401", status=401)
+    world.look(A, ROLLING)
+    world.work()
+    asked = [world.work(MENDED_WITHIN) for _ in range(80)]
+    assert [bool(calls) for calls in asked].count(True) == 80 * MENDED_WITHIN // AGAIN_LAST
+    assert world.heard == ["answered 401"]
 
 
 def test_a_commit_that_the_forge_does_not_want_holds_up_no_other(world: World) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+import pytest
+
 from gitops_mc.app.expiring import Tokens
 from gitops_mc.app.log_events import LogEvent, NotificationNotSent
 from gitops_mc.app.notifying import GIVEN_UP_AFTER, WAITING_AT_MOST, Notifier, NotSentError
@@ -249,6 +251,33 @@ def test_one_address_of_two_that_is_down_keeps_nothing_back_and_repeats_nothing(
     desk.after(600)
     assert [address for address, _ in desk.got] == ["json://two/"]
     assert desk.status[0]["problem"] == "address 1 of 2: json://one/ is down"
+
+
+@pytest.mark.parametrize(
+    "held",
+    [
+        "\ufeffjson://one/\n",
+        "  json://one/\t\r\n\r\n",
+        "\ufeff# ours\n\xa0json://one/\u200b",
+        "json://one/\ufeff",
+    ],
+)
+def test_blanks_and_marks_around_an_address_are_no_part_of_it(held: str) -> None:
+    desk = Desk(secrets={"ops": held.encode()})
+    desk.offer(HALTED)
+    desk.after(60)
+    assert [address for address, _ in desk.got] == ["json://one/"]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_addresses_that_were_saved_as_something_else_than_utf8_are_told(encoding: str) -> None:
+    desk = Desk(secrets={"ops": "json://one/".encode(encoding)})
+    desk.offer(HALTED)
+    desk.after(60)
+    assert desk.status[0]["problem"] == (
+        "Secret notify holds no UTF-8 under ops: it is UTF-16, or no text; "
+        "save the addresses as UTF-8, without byte order mark"
+    )
 
 
 def test_more_addresses_than_can_be_waited_for_are_a_problem() -> None:

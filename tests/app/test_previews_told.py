@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST
+from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
 from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.controller.previews_told import MADE_AT_ONCE, PreviewsTold
 from gitops_mc.app.controller.pull_notes import LIVE_EVERY, LOOKED_EVERY, UNKNOWN_EVERY
@@ -550,6 +550,18 @@ def test_a_forge_that_cannot_be_asked_is_told_once_and_so_is_its_end(
     world.work(MINUTE)
     assert world.heard == [error.message, "TAKES_AGAIN"]
     assert "all is well" in world.forge.body()
+
+
+def test_who_corrects_the_fleet_or_its_secret_is_not_kept_waiting_and_the_forge_is_not_asked_for_that(
+    world: World,
+) -> None:
+    world.forge.errors["list"] = UnauthorizedError("401", status=401)
+    world.work()
+    for _ in range(3):
+        assert world.work(MENDED_WITHIN) == []
+    world.forge = MemoryPulls()  # another token leads to another one
+    assert world.work(MENDED_WITHIN) == FIRST
+    assert world.heard == ["401", "TAKES_AGAIN"]
 
 
 def test_a_forge_that_asks_to_wait_is_left_alone_for_so_long(world: World) -> None:

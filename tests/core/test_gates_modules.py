@@ -338,6 +338,11 @@ def test_a_rival_that_is_installed_excludes_the_module() -> None:
     assert "os-tuner" in refused.reason
 
 
+def test_a_module_that_excludes_itself_wants_no_second_instance_and_can_still_be_upgraded() -> None:
+    live = with_config(info(), affinity={"pluginAntiAffinity": ["machine-config"]})
+    assert "rivals" not in outcomes(live)
+
+
 @pytest.mark.parametrize(
     ("live_version", "matches", "outcome"),
     [
@@ -346,6 +351,7 @@ def test_a_rival_that_is_installed_excludes_the_module() -> None:
         ("v4.1.0", [">=v4.0.0"], Outcome.MET),
         ("v4.1.0", ["v3.0.0", "v4.1.0"], Outcome.MET),
         ("v3.9.0", [">=v4.0.0"], Outcome.PENDING),
+        ("v3.9.0", ["*"], Outcome.MET),
         ("v3.9.0", ["some other grammar"], Outcome.UNCHECKED),
     ],
 )
@@ -389,6 +395,7 @@ def test_an_installation_and_the_version_that_is_there_are_no_upgrade() -> None:
         ("^v0.2.0", "v0.3.0", False),
         ("~v1.2.0", "v1.2.9", True),
         ("~v1.2.0", "v1.3.0", False),
+        ("*", "v1.0.0", True),
         ("", "v1.0.0", None),
         ("v1.x", "v1.0.0", None),
         (">=3", "v3.0.0", None),

@@ -158,6 +158,7 @@ def test_a_module_of_which_no_defaults_are_known_is_taken_whole_and_that_is_said
     ("change", "told"),
     [
         ({"labels": {"cpaas.io/lifecycle-type": "Core"}}, "life cycle Core"),
+        ({"labels": {"cpaas.io/lifecycle-type": "core"}}, "life cycle Core"),
         ({"annotations": {"create-by": "cluster-transformer"}}, "ClusterPluginInstance"),
         ({"labels": {"gitops-mc.io/fleet": "other"}}, "another fleet governs it"),
         ({"deletionTimestamp": "2026-03-01T00:00:00Z"}, "being deleted"),

@@ -1,31 +1,21 @@
-"""Every rule of the table: what breaks it, what does not, and how it is told."""
+"""The table of rules: every row is violated by one fixture and kept by another, and never says more than it was asked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from pathlib import Path
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitops_mc.core.live import LiveCluster, objects, unread
+from gitops_mc.core.live import unread
 from gitops_mc.core.model import (
-    CLUSTER_LABEL,
-    MODULE_LABEL,
-    MODULE_TYPE_LABEL,
     ROLE_LABEL,
     ClusterScope,
-    Content,
-    DesiredCluster,
-    JsonObject,
+    FleetScope,
     Kind,
-    Known,
     Manifest,
     Place,
     Problem,
@@ -34,151 +24,47 @@ from gitops_mc.core.model import (
     SharedScope,
 )
 from gitops_mc.core.policy import DEFAULT_POLICY
-from gitops_mc.core.rules import (
-    LIVE_RULES,
-    RULES,
-    LiveRule,
-    NotChecked,
-    Rule,
-    check,
-    check_with_facts,
-    rules_page,
+from gitops_mc.core.rules import FLEET_RULES, RULES, AnyRule, check, check_fleet
+from gitops_mc.core.rules.live import LIVE_RULES, NotChecked, check_with_facts
+from tests.core.rule_cases import (
+    CLUSTER,
+    NOW,
+    Case,
+    cases,
+    cluster_of,
+    live_of,
+    machine_config,
+    manifest,
+    module,
+    policy,
+    pool,
 )
 
-ROOT = Path(__file__).parents[2]
-ROWS: tuple[Rule | LiveRule, ...] = (*RULES, *LIVE_RULES)
-DATA = ROOT / "tests" / "data" / "rules"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-CLUSTER = "edge-01"
+ROWS: tuple[AnyRule, ...] = (*RULES, *LIVE_RULES, *FLEET_RULES)
 
 
-def machine_config(short: JsonObject) -> JsonObject:
-    """`files`, `units`, `users`: entries; `config`: sections; `large`: a file of so many characters; `spec`: the rest."""
-    short = {"role": "worker", "name": "50-worker-x", **short}
-    assert short.keys() <= {"name", "role", "config", "files", "units", "users", "large", "path", "spec"}
-    config: JsonObject = {"ignition": {"version": "3.4.0"}, **short.get("config", {})}
-    if "files" in short:
-        config["storage"] = {"files": short["files"]}
-    if "large" in short:
-        source = "data:," + "x" * short["large"]
-        config["storage"] = {"files": [{"path": short.get("path", "/etc/a"), "contents": {"source": source}}]}
-    if "units" in short:
-        config["systemd"] = {"units": short["units"]}
-    if "users" in short:
-        config["passwd"] = {"users": short["users"]}
-    labels = {ROLE_LABEL: short["role"]} if short["role"] else {}
-    return {
-        "apiVersion": Kind.MACHINE_CONFIG.api_version,
-        "kind": "MachineConfig",
-        "metadata": {"name": short["name"], "labels": labels},
-        "spec": {"config": config, **short.get("spec", {})},
-    }
+def parameters(group: str) -> list[Any]:
+    return [pytest.param(case, id=name) for name, case in cases(group)]
 
 
-def pool(short: JsonObject) -> JsonObject:
-    spec = {key: value for key, value in short.items() if key != "name"}
-    return {"kind": "MachineConfigPool", "metadata": {"name": short["name"]}, "spec": spec}
-
-
-def policy(short: JsonObject) -> JsonObject:
-    spec = {key: value for key, value in short.items() if key not in ("name", "many_files")}
-    if "many_files" in short:
-        files = [{"path": f"/etc/{n}", "actions": [{"type": "None"}]} for n in range(short["many_files"])]
-        spec = {"nodeDisruptionPolicy": {"files": files}}
-    return {"kind": "MachineConfiguration", "metadata": {"name": short.get("name", "cluster")}, "spec": spec}
-
-
-def module(short: JsonObject) -> JsonObject:
-    name = short.get("name", "machine-config")
-    labels = {
-        CLUSTER_LABEL: CLUSTER,
-        MODULE_LABEL: name,
-        MODULE_TYPE_LABEL: "plugin",
-        **short.get("labels", {}),
-    }
-    spec = {"version": "v4.1.0", **{k: v for k, v in short.items() if k not in ("name", "labels")}}
-    return {"kind": "ModuleInfo", "metadata": {"name": f"x-{name}", "labels": labels}, "spec": spec}
-
-
-BUILDERS: dict[str, Callable[[JsonObject], JsonObject]] = {
-    "mc": machine_config,
-    "pool": pool,
-    "policy": policy,
-    "module": module,
-    "raw": dict,
-}
-
-
-def manifest(body: JsonObject) -> Manifest:
-    kind = Kind(body["kind"])
-    name = body["metadata"].get("name", "")
-    if kind is Kind.MODULE_INFO:
-        name = body["metadata"].get("labels", {}).get(MODULE_LABEL) or "module"
-    return Manifest(ResourceKey(CLUSTER, kind, name), body, Place(f"clusters/{CLUSTER}/{name}.yaml", 1, 1))
-
-
-def cluster_of(manifests: list[Manifest]) -> DesiredCluster:
-    return DesiredCluster(CLUSTER, tuple(sorted(manifests, key=lambda m: m.key)), Content("0" * 64))
-
-
-@dataclass(frozen=True)
-class Case:
-    rule: str
-    says: str
-    at: str
-    cluster: DesiredCluster
-    live: LiveCluster
-
-    def problems(self) -> list[Problem]:
-        found = [
-            *check(self.cluster, DEFAULT_POLICY),
-            *check_with_facts(self.cluster, DEFAULT_POLICY, self.live),
-        ]
-        return [p for p in found if isinstance(p, Problem) and p.rule == self.rule]
-
-
-def live_of(facts: dict[str, Any]) -> LiveCluster:
-    known = {name: Known(objects(value), NOW) for name, value in facts.items()}
-    return replace(unread(CLUSTER, NOW), **known)  # type: ignore[arg-type]
-
-
-def cases(group: str) -> list[Any]:
-    found = []
-    for file in sorted(DATA.glob("*.yaml")):
-        for rule, groups in yaml.safe_load(file.read_text()).items():
-            for number, case in enumerate(groups[group]):
-                bodies = [BUILDERS[kind](short) for item in case["objects"] for kind, short in item.items()]
-                found.append(
-                    pytest.param(
-                        Case(
-                            rule,
-                            case.get("says", ""),
-                            case.get("at", ""),
-                            cluster_of([manifest(body) for body in bodies]),
-                            live_of(case.get("live", {})),
-                        ),
-                        id=f"{rule}-{number}",
-                    )
-                )
-    return found
-
-
-@pytest.mark.parametrize("case", cases("violating"))
-def test_a_violation_is_told_with_its_field_and_what_is_wrong(case: Case) -> None:
-    found = {problem.field: problem for problem in case.problems()}
+@pytest.mark.parametrize("case", parameters("violating"))
+def test_a_violation_is_told_with_its_field_and_what_is_wrong_and_by_no_other_rule(case: Case) -> None:
+    problems = case.problems()
+    assert {problem.rule for problem in problems} == {case.rule, *case.also}
+    found = {problem.field: problem for problem in problems if problem.rule == case.rule}
     assert case.at in found
     assert case.says in found[case.at].message
     assert found[case.at].hint
 
 
-@pytest.mark.parametrize("case", cases("clean"))
+@pytest.mark.parametrize("case", parameters("clean"))
 def test_what_keeps_a_rule_is_no_problem(case: Case) -> None:
-    assert case.problems() == []
+    assert [p for p in case.problems() if p.rule == case.rule] == []
 
 
 @pytest.mark.parametrize("group", ["violating", "clean"])
 def test_every_rule_has_fixtures_and_every_fixture_a_rule(group: str) -> None:
-    seen = {case.values[0].rule for case in cases(group)}
+    seen = {case.rule for _, case in cases(group)}
     assert seen == {rule.id for rule in ROWS}
 
 
@@ -186,10 +72,6 @@ def test_ids_are_unique_and_sentences_are_sentences() -> None:
     assert len({rule.id for rule in ROWS}) == len(ROWS)
     assert [rule.id for rule in ROWS if not rule.sentence.endswith(".")] == []
     assert [rule.id for rule in ROWS if not rule.source.url.startswith("https://")] == []
-
-
-def test_the_page_of_rules_is_current() -> None:
-    assert (ROOT / "docs" / "rules.md").read_text() == rules_page(), "see gitops_mc/core/rules/page.py"
 
 
 def test_a_problem_stands_at_the_nearest_place_that_is_known() -> None:
@@ -217,6 +99,60 @@ def test_what_is_wrong_in_a_shared_set_blocks_all_who_use_it_and_what_is_wrong_i
     found = {p.rule: p.scope for p in check(cluster_of([shared, own]), DEFAULT_POLICY)}
     assert found["file-path"] == SharedScope("shared/base")
     assert found["merged-file-below-file"] == ClusterScope(CLUSTER)
+
+
+def test_a_cluster_that_overrides_a_file_or_unit_of_its_shared_set_means_it() -> None:
+    def config(name: str) -> Manifest:
+        files = [{"path": "/etc/a", "contents": {"source": f"data:,{name}"}}]
+        units = [{"name": "a.service", "contents": f"[Unit]\nDescription={name}\n"}]
+        return manifest(machine_config({"name": name, "files": files, "units": units, "spec": EXTRA}))
+
+    shared = replace(config("50-worker-x"), shared_set="shared/base")
+    found = {p.rule for p in check(cluster_of([shared, config("60-worker-y")]), DEFAULT_POLICY)}
+    assert found == {"file-inert"}
+    alone = {
+        p.rule for p in check(cluster_of([config("50-worker-x"), config("60-worker-y")]), DEFAULT_POLICY)
+    }
+    assert alone == {"file-inert", "file-two-owners", "unit-two-owners"}
+
+
+EXTRA = {"kernelArguments": ["console=tty0"]}
+"""So that something is left of each config, and none is wholly overridden."""
+
+
+def test_an_entry_of_a_shared_policy_that_one_cluster_uses_is_used() -> None:
+    entry = {"path": "/etc/a", "actions": [{"type": "None"}]}
+    shared = replace(manifest(policy({"nodeDisruptionPolicy": {"files": [entry]}})), shared_set="shared/base")
+    one = cluster_of([shared, manifest(machine_config({"files": [{"path": "/etc/a/b"}]}))], "edge-01")
+    other = cluster_of([shared], "edge-02")
+    assert check_fleet((one, other)) == ()
+    (unused,) = check_fleet((other,))
+    assert (unused.rule, unused.scope) == ("policy-entry-unused", SharedScope("shared/base"))
+
+
+def test_versions_that_differ_are_the_fleets_warning_and_nobody_is_blocked() -> None:
+    clusters = [
+        cluster_of([manifest(module({"version": version}), name)], name)
+        for name, version in (("edge-01", "v4.1.0"), ("edge-02", "v4.2.0"), ("edge-03", "v4.2.0"))
+    ]
+    (found,) = check_fleet(clusters)
+    assert (found.rule, found.scope, found.severity) == (
+        "fleet-module-version",
+        FleetScope(),
+        Severity.WARNING,
+    )
+
+
+def test_a_module_that_runs_in_the_wanted_version_needs_no_catalog() -> None:
+    wanted = cluster_of([manifest(module({"version": "v4.1.0"}))])
+    info = {
+        "metadata": {"labels": {"cpaas.io/module-name": "machine-config"}},
+        "status": {"version": "v4.1.0"},
+    }
+    facts: dict[str, Any] = {"catalog": {}, "modules": {"x": info}, "pools": {}}
+    assert [
+        p for p in check_with_facts(wanted, DEFAULT_POLICY, live_of(facts)) if isinstance(p, Problem)
+    ] == []
 
 
 def test_without_its_facts_a_rule_is_not_checked_which_is_no_pass() -> None:
@@ -310,8 +246,17 @@ def test_no_body_whatever_its_shape_makes_a_rule_fail(kind: Kind, spec: Any, lab
     body = {"kind": kind.value, "metadata": {"name": "x", "labels": labels}, "spec": spec}
     written = Manifest(ResourceKey(CLUSTER, kind, "x"), body, Place("a.yaml"))
     cluster = cluster_of([written])
-    facts = {"pools": {"x": body}, "catalog": {"ModuleConfig/x": body}}
-    problems = [*check(cluster, DEFAULT_POLICY), *check_with_facts(cluster, DEFAULT_POLICY, live_of(facts))]
+    read = {"metadata": {"name": "x"}, "spec": spec}
+    facts = {
+        "pools": {"x": body},
+        "catalog": {"ModuleConfig/x": read},
+        "modules": {"x": read},
+        "inventory": {},
+    }
+    facts |= {"configs": {"x": read}, "nodes": {"x": {"metadata": {"labels": labels}}}}
+    live = check_with_facts(cluster, DEFAULT_POLICY, live_of(facts))
+    assert not [answer for answer in live if isinstance(answer, NotChecked)]
+    problems = [*check(cluster, DEFAULT_POLICY), *live, *check_fleet((cluster,))]
     assert all(isinstance(p, Problem) and p.severity in Severity for p in problems)
 
 

@@ -30,6 +30,7 @@ from tests.deploy.chart import (
 )
 from tests.deploy.programs import GET_HELM, find_helm
 from tests.deploy.rendering import DEPLOY, only
+from tests.deploy.values import BY_THE_SCHEMA, BY_THE_TEMPLATES, LET_IN, Spoilt
 
 NS = "gitops-mc"
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -53,14 +54,19 @@ def test_every_value_is_in_the_schema_and_every_name_of_the_schema_is_a_value() 
     assert set(_names(VALUES, SCHEMA)) == set(_described(SCHEMA)) - {"global"}
 
 
-def test_no_value_may_be_taken_away_as_a_whole() -> None:
-    """`--set env=null` does; the templates count on every one."""
-    assert sorted(SCHEMA["required"]) == sorted(VALUES)
+def test_no_value_may_be_taken_away() -> None:
+    """`--set env=null` does; the templates count on every one. `resources` alone has none below it that stands there."""
+    optional = {path for path, needed in _needed(SCHEMA) if not needed}
+    assert {path for path in optional if path.partition(".")[0] in VALUES} == {
+        "resources.requests",
+        "resources.limits",
+    }
+    assert optional - set(_names(VALUES, SCHEMA)) == {"resources.requests", "resources.limits", "global"}
 
 
 def test_the_schema_lets_no_unknown_name_in_where_the_chart_knows_the_names() -> None:
     loose = [path for path, said in _objects(SCHEMA, "") if said.get("additionalProperties") is not False]
-    assert loose == ["/properties/volumes/items"]  # a name, and a source of any kind
+    assert loose == []
 
 
 def test_the_page_names_every_overlay_and_its_switch() -> None:
@@ -94,6 +100,13 @@ def _described(schema: JsonObject, prefix: str = "") -> Iterator[str]:
         yield f"{prefix}{name}"
         if "properties" in below and name != "resources":
             yield from _described(below, f"{prefix}{name}.")
+
+
+def _needed(schema: JsonObject, prefix: str = "") -> Iterator[tuple[str, bool]]:
+    for name, below in schema["properties"].items():
+        yield f"{prefix}{name}", name in schema.get("required", ())
+        if "properties" in below:
+            yield from _needed(below, f"{prefix}{name}.")
 
 
 def _objects(schema: Any, path: str) -> Iterator[tuple[str, JsonObject]]:
@@ -175,9 +188,9 @@ CHANGES: dict[str, tuple[JsonObject, str, JsonObject]] = {
         },
     ),
     "room for the cache": (
-        {"cacheSize": "5Gi"},
+        {"cacheSize": "2.5Gi"},
         "Deployment",
-        {"spec.template.spec.volumes.0.emptyDir.sizeLimit": "5Gi"},
+        {"spec.template.spec.volumes.0.emptyDir.sizeLimit": "2.5Gi"},
     ),
     "a CA of one's own": (
         {
@@ -289,11 +302,6 @@ REFUSED: dict[str, tuple[JsonObject, str]] = {
     "a tag in the name": ({"image": {"repository": "registry.example.com/gitops-mc:v1"}}, "image.repository"),
     "a digest cut short": ({"image": {"digest": "sha256:abc"}}, "image.digest"),
     "an unknown level": ({"logLevel": "trace"}, "logLevel"),
-    "the pod's own name": ({"env": [{"name": "GITOPS_MC_IDENTITY", "value": "me"}]}, "env.0.name"),
-    "a volume over ours": (
-        {"volumeMounts": [{"name": "x", "mountPath": "/cache"}]},
-        "volumeMounts.0.mountPath",
-    ),
     "an amount": ({"cacheSize": "much"}, "cacheSize"),
     "runbooks without a slash": ({"monitoring": {"runbooks": "https://example.com"}}, "monitoring.runbooks"),
     "a label that is a number": ({"monitoring": {"labels": {"release": 1}}}, "monitoring.labels.release"),
@@ -311,6 +319,53 @@ def test_what_cannot_be_right_is_refused_by_its_name(values: JsonObject, named: 
     assert done.returncode != 0
     assert "values don't meet the specifications of the schema" in done.stderr
     assert named in done.stderr.replace("/", "."), done.stderr
+
+
+@needs_helm
+@pytest.mark.parametrize("spoilt", BY_THE_SCHEMA.values(), ids=BY_THE_SCHEMA)
+def test_what_an_api_server_or_the_pod_would_stumble_over_is_refused_by_its_name(spoilt: Spoilt) -> None:
+    done = helm("template", "gitops-mc", str(CHART), values=spoilt.values)
+    assert done.returncode != 0
+    told = {at.removeprefix("/").replace("/", ".") for at in re.findall(r"- at '([^']*)'", done.stderr)}
+    assert spoilt.named in told, done.stderr
+    assert "'not' failed" not in done.stderr
+
+
+@needs_helm
+@pytest.mark.parametrize("spoilt", BY_THE_TEMPLATES.values(), ids=BY_THE_TEMPLATES)
+def test_what_a_schema_cannot_say_is_refused_in_words(spoilt: Spoilt) -> None:
+    done = helm("template", "gitops-mc", str(CHART), values=spoilt.values)
+    assert done.returncode != 0
+    [line] = _told(done.stderr)
+    assert line.startswith(f"- {spoilt.named}: "), done.stderr
+
+
+@needs_helm
+def test_all_that_cannot_work_is_told_at_once() -> None:
+    values = {"env": [{"name": "A"}, {"name": "A"}], "cacheSize": "50Gi"} | {
+        "networkPolicy": {"probesFrom": [{"ipBlock": {"cidr": "banana"}}]}  # which is not even switched on
+    }
+    told = _told(helm("template", "gitops-mc", str(CHART), values=values).stderr)
+    assert told == (
+        "- env.1.name: A stands there twice; take one of the two out",
+        (
+            "- cacheSize: 50Gi is not less than the limit of ephemeral-storage, 3Gi, against which it counts: the pod would be evicted"
+            " before its cache is full; take less, or set resources.limits with more"
+        ),
+        '- networkPolicy.probesFrom.0.ipBlock.cidr: "banana" is no CIDR, such as 10.0.0.0/8 or fd00::/8',
+    )
+
+
+def _told(stderr: str) -> tuple[str, ...]:
+    _, found, problems = stderr.partition("values that cannot work:\n")
+    assert found, stderr
+    return tuple(problems.partition("\n\n")[0].splitlines())
+
+
+@needs_helm
+@pytest.mark.parametrize("values", LET_IN.values(), ids=LET_IN)
+def test_what_works_is_let_in(values: JsonObject) -> None:
+    assert templated(values)
 
 
 @needs_helm

@@ -19,6 +19,8 @@ FORGE = "forge.url is written https://host or https://host/path, without user, p
 FORGED = {"type": "gitea", **TOKEN}
 GATEWAY = {"url": "https://gateway", "tokenRef": {"name": "t", "key": "token"}}
 NO_USER = "no user or password in source.url; use source.secretRef"
+OPS = {"name": "ops", "secretRef": {"name": "notify", "key": "ops"}}
+TOPICS = "topics of notifications names one at least; left out, it is all of them"
 ADDRESS = "source.url is written https://host/path, ssh://user@host/path or user@host:path"
 
 
@@ -55,6 +57,7 @@ def answered(spec: dict[str, Any]) -> tuple[int, str]:
         ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "http://forge"}}, FORGE),
         ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "https://u:p@forge"}}, FORGE),
         ({"source": GOOD, "forge": {"type": "gitea", **TOKEN, "url": "https://forge?token=x"}}, FORGE),
+        ({"source": GOOD, "notifications": [OPS, OPS | {"name": "b", "topics": []}]}, TOPICS),
         (
             {"source": GOOD, "forge": {"type": "gitea", **TOKEN, "project": "fleet"}},
             "forge.project is written owner/name",
@@ -89,6 +92,7 @@ def test_what_is_refused_says_what_to_write_and_shows_no_pattern(spec: dict[str,
         {"source": {"url": "ssh://git@host/f.git", "knownHosts": "host ssh-rsa A"}},
         {"source": {"url": "git@host:f.git", "knownHosts": "host ssh-rsa A"}},
         {"source": {"url": "file:///tmp/f.git"}},
+        {"source": GOOD, "notifications": [OPS, OPS | {"name": "b", "topics": ["halted"]}]},
         {"source": GOOD, "forge": {"type": "github", **APP}},
         {"source": GOOD, "previews": {"enabled": False}},
         {"source": GOOD, "forge": FORGED, "previews": {"enabled": True}},

@@ -10,7 +10,7 @@ from gitops_mc.core.diff import RefusalCause
 from gitops_mc.core.model import Severity
 from gitops_mc.core.plan import PlanRule
 from gitops_mc.core.rollout.memory import FailureCause
-from gitops_mc.core.rules.table import LIVE_RULES
+from gitops_mc.core.rules.live import LIVE_RULES
 from tests.docs.readme import ROOT
 from tests.docs.reference.tables import table
 

@@ -14,7 +14,7 @@ import yaml
 from gitops_mc.adapters.forge_errors import TIMEOUT
 from gitops_mc.adapters.forge_gitlab import _STATES as GITLAB
 from gitops_mc.app.controller.commit_notes import REWORDED_EVERY
-from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST
+from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
 from gitops_mc.core.custom.commit_status import (
     LONGEST_DESCRIPTION,
     CommitStatus,
@@ -93,6 +93,7 @@ def test_the_numbers_of_the_page_are_those_that_hold() -> None:
     assert f"{TIMEOUT} seconds for its connection and {TIMEOUT} for its answer" in PAGE
     assert f"tried again after {AGAIN_FIRST.seconds} seconds" in PAGE
     assert f"every {AGAIN_LAST / timedelta(minutes=1):.0f} minutes at last" in PAGE
+    assert f"seen within {MENDED_WITHIN.seconds} seconds" in PAGE
 
 
 def test_what_gitlab_says_all_the_while_is_what_the_page_says() -> None:

@@ -45,6 +45,27 @@ def test_every_page_of_docs_can_be_reached_from_the_readme() -> None:
     assert set(PAGES) - reached == set()
 
 
+def test_pages_that_start_a_sandbox_get_along_with_one_another() -> None:
+    """Whoever goes through two of them finds neither the port taken nor a fleet that another sandbox has left."""
+    told = "One sandbox at a time has this port and folder: end that of another page first, with Ctrl-C in its terminal."
+    folders: dict[str, str] = {}
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for start in re.finditer(r"^\$ gitops-mc sandbox start (.*)$", text, flags=re.MULTILINE):
+            assert "--port 18443 --dir my-sandbox" in start[1], page
+            assert told in text[: start.start()], page
+        if told in text:
+            for folder in set(
+                re.findall(
+                    r"^\$ gitops-mc (?:apply|import|plan)[^\n]*? ([\w-]+)(?: --|$)", text, flags=re.MULTILINE
+                )
+            ):
+                assert folders.setdefault(folder, page.name) == page.name, (
+                    f"{folder} of {folders[folder]} is in the way"
+                )
+    assert len(folders) >= 3
+
+
 def test_every_decision_stands_in_the_index_with_its_title() -> None:
     index = (ROOT / "docs" / "adr" / "README.md").read_text(encoding="utf-8")
     for page in DECISIONS:

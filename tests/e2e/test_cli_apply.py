@@ -205,7 +205,7 @@ def test_killed_in_the_middle_the_next_run_ends_the_same_and_no_node_reboots_twi
         process = w.begin()
         eventually(lambda: len(w.serving.fleet.writes("edge-1")) >= 2)
         process.kill()
-        process.wait()
+        process.communicate()
         assert w.apply().code == 0
         assert w.reboots() == {"edge-1-w1": 1, "edge-2-w1": 1}
         assert BRACKET_ANNOTATION not in w.pool("edge-1")["metadata"].get("annotations", {})

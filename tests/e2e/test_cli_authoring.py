@@ -332,6 +332,30 @@ def test_a_shared_set_is_changed_for_all_that_use_it_or_not_at_all(versions: Pla
     assert versions.here("set", "module-version", "logcenter", "v4.2.0", "--clusters", "edge-*").code == 0
 
 
+def test_all_that_is_in_the_way_of_a_version_is_told_at_once(versions: Place) -> None:
+    """A shared set that is used elsewhere, too; an alias; a link."""
+    module = {n: MODULE.format(cluster=f", cpaas.io/cluster-name: dc-{n}") for n in (3, 4, 5)}
+    aliased = module[3].replace('"v4.1.0"', "*v").replace("x-temporary-name", "&v v4.1.0")
+    versions.write(
+        {
+            "clusters/dc-3/logs.yaml": aliased,
+            "shared/elsewhere.yaml": module[4],
+            "clusters/dc-4/.gitkeep": "",
+            "clusters/dc-5/logs.yaml": module[5],
+        }
+    )
+    (versions.folder / "clusters/dc-4/logs.yaml").symlink_to("../../shared/elsewhere.yaml")
+    before = files_below(versions.folder)
+    ended = versions.here(
+        "set", "module-version", "logcenter", "v4.2.0", "--clusters", "edge-1", "--clusters", "dc-[345]"
+    )
+    assert ended.code == 6, ended
+    assert "shared/logs/logs.yaml is for edge-1, edge-2, and edge-2 was not asked for; " in ended.err
+    assert "clusters/dc-3/logs.yaml" in ended.err
+    assert "clusters/dc-4/logs.yaml is a link" in ended.err
+    assert files_below(versions.folder) == before
+
+
 def test_a_module_that_is_not_there_and_a_version_that_is_none_are_wrong_usage(versions: Place) -> None:
     assert "there are logcenter" in versions.here("set", "module-version", "logcentre", "v1").err
     assert versions.here("set", "module-version", "logcenter", "v4 2").code == 2

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 
+from tests.release.versions import order
+
 UNRELEASED = "Unreleased"
 _HEADING = re.compile(r"^## (?P<name>\S+)(?: - (?P<date>\S+))?$", re.MULTILINE)
 _KINDS = ("Added", "Changed", "Deprecated", "Removed", "Fixed", "Security")
@@ -46,9 +48,13 @@ def written_wrongly(text: str) -> Iterator[str]:
     for section in released:
         if _day(section) is None:
             yield f"{section.name} has no date: `## {section.name} - 2026-01-31`"
-    numbers = [_number(section.name) for section in released]
-    if numbers != sorted(set(numbers), reverse=True):
-        yield "versions do not stand in order, the newest first"
+    try:
+        numbers = [order(section.name) for section in released]
+    except ValueError as error:
+        yield str(error)
+    else:
+        if numbers != sorted(set(numbers), reverse=True):
+            yield "versions do not stand in order, the newest first"
     for section in found:
         kinds = re.findall(r"^### (.+)$", section.text, flags=re.MULTILINE)
         if strange := set(kinds) - set(_KINDS):
@@ -81,7 +87,3 @@ def _day(section: Section) -> date | None:
         return date.fromisoformat(section.day)
     except ValueError:
         return None
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

@@ -53,12 +53,23 @@ def test_one_that_is_ready_has_nothing_against_it() -> None:
         (("- A thing.", "- A thing.\n\n### Fixed\n\n- Another."), "stands twice"),
         (("- The first version.", ""), "0.1.0 tells nothing"),
         (("0.1.0", "0.3.0"), "newest first"),
+        (("0.1.0", "0.2.0-rc.1 - 2026-12-01\n\n- A try.\n\n## 0.2.0-rc.2"), "newest first"),
+        (("0.1.0", "0.2.0-rc1 - 2026-12-01\n\n- A try.\n\n## 0.2.0-rc.1"), "newest first"),
+        (("0.1.0", "first"), "'first' is no version"),
+        (("0.1.0", "0.2.0rc1"), "'0.2.0rc1' is no version"),
     ],
 )
 def test_what_is_missing_is_told(change: tuple[str, str], told: str) -> None:
     text = GOOD.replace(*change)
     assert text != GOOD
     assert any(told in sentence for sentence in not_ready(text, "0.2.0", TODAY))
+
+
+def test_a_candidate_stands_below_what_it_was_a_candidate_of() -> None:
+    tried = (
+        "## 0.2.0-rc.10 - 2026-12-02\n\n- Once more.\n\n## 0.2.0-rc.2 - 2026-12-01\n\n- A try.\n\n## 0.1.0"
+    )
+    assert list(not_ready(GOOD.replace("## 0.1.0", tried), "0.2.0", TODAY)) == []
 
 
 def test_a_version_without_a_section_is_not_ready_and_neither_is_an_older_one() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitops_mc import __version__
-from tests.release.versions import PLACES, ROOT, VERSION, apart, current, write
+from tests.release.versions import PLACES, ROOT, VERSION, apart, current, order, write
 
 
 def test_whoever_reads_a_version_reads_the_same_one() -> None:
@@ -48,10 +48,19 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_another_version_is_written_everywhere(copy: Path) -> None:
-    write("7.8.9", copy)
+@pytest.mark.parametrize("version", ["7.8.9", "7.8.9-rc.1"])
+def test_another_version_is_written_everywhere(copy: Path, version: str) -> None:
+    write(version, copy)
     assert list(apart(copy)) == []
-    assert {v for place in PLACES for v in place.found(copy)} == {"7.8.9"}
+    assert {v for place in PLACES for v in place.found(copy)} == {version}
+    write("7.9.0", copy)
+    assert {v for place in PLACES for v in place.found(copy)} == {"7.9.0"}
+
+
+def test_what_is_written_is_what_is_compared() -> None:
+    written = ["0.9.9", "1.2.3-a.1", "1.2.3-b.1", "1.2.3-rc.2", "1.2.3-rc.10", "1.2.3", "1.10.0"]
+    assert sorted(written, key=order) == written
+    assert all(re.fullmatch(VERSION, one) for one in written)
 
 
 def test_a_place_that_lags_behind_is_named(copy: Path) -> None:
@@ -61,7 +70,7 @@ def test_a_place_that_lags_behind_is_named(copy: Path) -> None:
     assert "deploy/chart/Chart.yaml: 0.0.9" in told
 
 
-@pytest.mark.parametrize("word", ["", "1.2", "v1.2.3", "1.2.3\n", "latest"])
+@pytest.mark.parametrize("word", ["", "1.2", "v1.2.3", "1.2.3\n", "latest", "1.2.3rc1", "1.2.3-rc"])
 def test_what_is_no_version_is_not_written(copy: Path, word: str) -> None:
     with pytest.raises(ValueError, match="no version"):
         write(word, copy)

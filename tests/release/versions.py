@@ -14,7 +14,10 @@ from typing import Final
 
 ROOT = Path(__file__).parents[2]
 SOURCE: Final = "gitops_mc/__init__.py"
-VERSION: Final = r"\d+\.\d+\.\d+(?:-?(?:a|b|rc)\.?\d+)?"
+VERSION: Final = r"\d+\.\d+\.\d+(?:-(?:a|b|rc)\.?\d+)?"
+"""What a Python package and a chart may both have as one: a candidate of 1.2.3 is 1.2.3-rc.1."""
+_PARTS: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-(a|b|rc)\.?(\d+))?")
+_STAGES: Final = ("a", "b", "rc", None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,15 @@ PLACES: Final = (
 )
 
 
+def order(version: str) -> tuple[int, ...]:
+    """By which versions are compared: candidates come before what they are candidates of. Raises ValueError for what is no version."""
+    said = _PARTS.fullmatch(version)
+    if said is None:
+        raise ValueError(f"{version!r} is no version")
+    *numbers, stage, candidate = said.groups()
+    return (*map(int, numbers), _STAGES.index(stage), int(candidate or 0))
+
+
 def current() -> str:
     [found] = PLACES[0].found()
     return found
@@ -63,8 +75,7 @@ def apart(root: Path = ROOT) -> Iterator[str]:
 
 def write(version: str, root: Path = ROOT) -> None:
     """Raises ValueError for what is no version."""
-    if not re.fullmatch(VERSION, version):
-        raise ValueError(f"{version!r} is no version")
+    order(version)
     for place in PLACES:
         path = root / place.file
         text = path.read_text(encoding="utf-8")

@@ -40,6 +40,25 @@ def test_of_two_processes_one_acts_and_the_other_waits() -> None:
     assert done(world)
 
 
+@pytest.mark.parametrize(
+    ("active", "left"), [("ours", {"gitops-mc.io/sync"}), ("", {"gitops-mc.io/sync"}), ("another", set())]
+)
+def test_a_push_that_a_standby_hears_of_is_handed_on_to_the_leader_of_this_installation_alone(
+    active: str, left: set[str]
+) -> None:
+    world = pushed()
+    one, two = world.process("one"), world.process("two")
+    together(world, one, two, hours=0.2)
+    standing = world.fleet()
+    assert standing["spec"]["activeOn"] == two.controller.loops["prod"].means.identity
+    if active != "ours":
+        world.edit("", {"activeOn": active or None})
+    before = set(world.fleet()["metadata"].get("annotations", {}))
+    assert two.controller.wake("prod")
+    two.controller.tick()
+    assert set(world.fleet()["metadata"].get("annotations", {})) - before == left
+
+
 def test_a_graceful_end_lets_the_next_one_in_at_once() -> None:
     world = pushed()
     one, two = world.process("one"), world.process("two")

@@ -11,19 +11,17 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import Enum, auto
 from functools import partial
-from typing import TypeAlias, assert_never
 
 from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
 from gitops_mc.app.controller.forge_patience import (
     ABOUT_THE_ONE,
     AGAIN_LAST,
     LOOK_AGAIN,
-    OursError,
-    TroubleTold,
+    MENDED_WITHIN,
     pause,
 )
+from gitops_mc.app.controller.forge_trouble import Answer, Followed, OursError, Outcome
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge, OpenForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import PollerView
@@ -40,49 +38,6 @@ from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.moves import Standing
 
 
-class _Answer(Enum):
-    """How a forge answered that can be asked."""
-
-    TOOK = auto()
-    """All that was due."""
-    NONE = auto()
-    """It was not asked: nothing was due any more, or this process may not speak."""
-
-
-_Outcome: TypeAlias = GitopsMcError | NoForge | _Answer
-
-
-@dataclass(slots=True)
-class _Followed:
-    """One Fleet, and how it stands with its forge."""
-
-    notes: Notes = field(default_factory=Notes)
-    forge: Forge | None = None
-    """What is known was read from this one."""
-    failures: int = 0
-    """In a row, of the forge as a whole."""
-    not_before: datetime = EVER
-    trouble: TroubleTold = field(default_factory=TroubleTold)
-    busy: bool = False
-    """A job uses its forge."""
-
-    def news(self, outcome: _Outcome) -> GitopsMcError | ForgeWell | None:
-        """What is to be told of it; None: nothing that is not known."""
-        match outcome:
-            case GitopsMcError():
-                return self.trouble.troubled(outcome)
-            case NoForge.NONE_NAMED:
-                return self.trouble.well(ForgeWell.NONE_NAMED)
-            case _Answer.TOOK:
-                if any(note.refused for note in self.notes.commits.values()):
-                    return None
-                return self.trouble.well(ForgeWell.TAKES_AGAIN)
-            case NoForge.NOT_KNOWN | _Answer.NONE:
-                return None
-            case _:
-                assert_never(outcome)
-
-
 @dataclass(slots=True)
 class CommitsTold:
     """Every call returns at once, and may come from any thread; what `jobs` gives is run by threads that may wait."""
@@ -96,7 +51,7 @@ class CommitsTold:
     """Takes out what is sensitive in all Fleets, as it was read last."""
     now: Callable[[], datetime]
     _lock: threading.Lock = field(default_factory=threading.Lock)
-    _fleets: dict[str, _Followed] = field(default_factory=dict)
+    _fleets: dict[str, Followed] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------------------------- what is heard
 
@@ -108,7 +63,7 @@ class CommitsTold:
         unread = any(c.standing is Standing.NOT_KNOWN for c in decision.clusters)
         wanted = of_decision(decision, _name(fleet), partial(self._said, fleet))
         with self._lock:
-            notes = self._fleets.setdefault(fleet, _Followed()).notes
+            notes = self._fleets.setdefault(fleet, Followed()).notes
             if notes.current != commit:
                 notes.follow(commit, of_superseded(commit, _name(fleet)))
             elif unread and commit in notes.commits:  # a look that saw half of it cannot tell how far it is
@@ -120,7 +75,7 @@ class CommitsTold:
         """The source answered."""
         refused = poller.pulled.refused
         with self._lock:
-            notes = self._fleets.setdefault(fleet, _Followed()).notes
+            notes = self._fleets.setdefault(fleet, Followed()).notes
             if notes.current is None and poller.before:
                 notes.current = poller.before
             notes.refused = refused.commit if refused is not None else None
@@ -148,7 +103,7 @@ class CommitsTold:
         """
         now = self.now()
         with self._lock:
-            due = [f for f, x in self._fleets.items() if now >= x.not_before and x.notes.due(now)]
+            due = [f for f, x in self._fleets.items() if x.is_due(now) or x.may_be_mended(now)]
         return {fleet: partial(self._work, fleet) for fleet in due}
 
     def _work(self, fleet: str) -> None:
@@ -168,14 +123,26 @@ class CommitsTold:
             raise
         finally:
             with self._lock:
-                followed.busy = False
+                followed.busy, followed.look_at = False, self.now() + MENDED_WITHIN
                 left = self._fleets.get(fleet) is not followed
             if left:
                 self.open_forge.leave(fleet)
 
-    def _asked(self, fleet: str, followed: _Followed) -> _Outcome:
+    def _asked(self, fleet: str, followed: Followed) -> Outcome:
         """What came of what is due. Raises GitopsMcError where the forge takes nothing, or cannot be asked."""
-        forge = self.open_forge(fleet)
+        with self._lock:
+            early = not followed.is_due(self.now())
+        try:
+            forge = self.open_forge(fleet)
+        except GitopsMcError:
+            with self._lock:
+                followed.forge = None  # the next one is another one, even where it is the same again
+            raise
+        with self._lock:
+            if early and forge is followed.forge:
+                return Answer.NONE
+            if forge is not followed.forge:
+                followed.failures = 0
         outcome = forge if isinstance(forge, NoForge) else self._bring_all(followed, forge)
         with self._lock:
             if isinstance(forge, NoForge):
@@ -186,13 +153,14 @@ class CommitsTold:
                 followed.forge = None
         return outcome
 
-    def _troubled(self, fleet: str, followed: _Followed, error: GitopsMcError) -> None:
+    def _troubled(self, fleet: str, followed: Followed, error: GitopsMcError) -> None:
         with self._lock:
-            followed.failures += 1
-            followed.not_before = self.now() + pause(error, followed.failures)
+            if followed.forge is not None or followed.is_due(self.now()):  # else it was only looked at
+                followed.failures += 1
+                followed.not_before = self.now() + pause(error, followed.failures)
         self._tell(fleet, followed, error)
 
-    def _tell(self, fleet: str, followed: _Followed, outcome: _Outcome) -> None:
+    def _tell(self, fleet: str, followed: Followed, outcome: Outcome) -> None:
         """Once, and its end once; the same trouble in other words is no news, and no answer is none. Who leads no more, or
         was left meanwhile, says nothing.
         """
@@ -205,7 +173,7 @@ class CommitsTold:
         if news is not None:
             self.forged(fleet, news)
 
-    def _bring_all(self, followed: _Followed, forge: Forge) -> _Outcome:
+    def _bring_all(self, followed: Followed, forge: Forge) -> Outcome:
         """Why the forge does not take one of them, where it takes others. Raises GitopsMcError where it takes none."""
         notes = followed.notes
         with self._lock:
@@ -213,12 +181,12 @@ class CommitsTold:
                 followed.forge = forge
                 notes.doubt()
             due = notes.due(self.now())
-        outcome: _Outcome = _Answer.NONE
+        outcome: Outcome = Answer.NONE
         trouble: GitopsMcError | None = None
         for commit in due:
             try:
                 if self._bring(notes, forge, commit):
-                    outcome = _Answer.TOOK
+                    outcome = Answer.TOOK
             except ABOUT_THE_ONE as error:
                 trouble = error if self._refused(notes, commit) else trouble
         return trouble or outcome

@@ -13,7 +13,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
-from gitops_mc.app.controller.forge_patience import LOOK_AGAIN, OursError, TroubleTold, pause
+from gitops_mc.app.controller.forge_patience import LOOK_AGAIN, MENDED_WITHIN, TroubleTold, pause
+from gitops_mc.app.controller.forge_trouble import OursError
 from gitops_mc.app.controller.pull_notes import EVER, Due, PullNotes
 from gitops_mc.app.controller.pull_showing import NotOursError, Showing
 from gitops_mc.app.forge_ports import ForgeWell, NoForge
@@ -57,7 +58,15 @@ class _Watched:
     failures: int = 0
     """In a row, of the forge as a whole."""
     not_before: datetime = EVER
+    look_at: datetime = EVER
+    """In trouble: when it is looked at whether what leads to the forge has been corrected."""
     busy: bool = False
+
+    def is_due(self, now: datetime) -> bool:
+        """Whether the forge is to be asked, or what leads to it is to be looked at."""
+        return self.followed is not None and (
+            now >= self.not_before or (self.failures > 0 and now >= self.look_at)
+        )
 
 
 _Outcome: TypeAlias = GitopsMcError | ForgeWell | None
@@ -118,7 +127,7 @@ class PreviewsTold:
         """What is to be done now; each takes as long as its forge does. No error that is expected comes out of them."""
         now = self.now()
         with self._lock:
-            due = [f for f, w in self._fleets.items() if w.followed is not None and now >= w.not_before]
+            due = [f for f, w in self._fleets.items() if w.is_due(now)]
         return {fleet: partial(self._work, fleet) for fleet in due}
 
     def _work(self, fleet: str) -> None:
@@ -143,20 +152,29 @@ class PreviewsTold:
 
     def _done(self, fleet: str, watched: _Watched) -> None:
         with self._lock:
-            watched.busy = False
+            watched.busy, watched.look_at = False, self.now() + MENDED_WITHIN
             left = self._fleets.get(fleet) is not watched
         if left:
             self.open_desk.leave(fleet)
 
     def _asked(self, fleet: str, watched: _Watched, followed: Followed) -> _Outcome:
         """Raises GitopsMcError where the forge cannot be asked."""
-        desk = self.open_desk(fleet)
+        early = self.now() < watched.not_before
+        try:
+            desk = self.open_desk(fleet)
+        except GitopsMcError:
+            watched.pulls = None  # the next one is another one, even where it is the same again
+            raise
         if isinstance(desk, NoForge):
             self._wait(watched, LOOK_AGAIN)
             if desk is NoForge.NOT_KNOWN:
                 return None
             watched.notes, watched.pulls = PullNotes(), None
             return ForgeWell.NONE_NAMED
+        if desk.pulls is not watched.pulls:
+            watched.failures = 0
+        elif early:
+            return None
         self._wait(watched, desk.spec.interval * (1 + _SPREAD * (2 * self.jitter() - 1)))
         showing = Showing(
             fleet,
@@ -213,8 +231,9 @@ class PreviewsTold:
             watched.not_before = self.now() + span
 
     def _troubled(self, fleet: str, watched: _Watched, error: GitopsMcError) -> None:
-        watched.failures += 1
-        self._wait(watched, pause(error, watched.failures))
+        if watched.pulls is not None or self.now() >= watched.not_before:  # else it was only looked at
+            watched.failures += 1
+            self._wait(watched, pause(error, watched.failures))
         self._tell(fleet, watched, error)
 
     def _tell(self, fleet: str, watched: _Watched, outcome: _Outcome) -> None:

@@ -154,9 +154,13 @@ class Controller:
         self._due[name] = begun + pause
 
     def _knock(self, fleet: str) -> None:
-        """Tell the leader, by the request that people make, too. One that does not get through is made up for by the next poll."""
+        """Tell the leader, by the request that people make, too. One that does not get through is made up for by the next poll. A
+        Fleet that another installation acts for is only read here, whoever leads.
+        """
         with suppress(GitopsMcError):
             body = self.outside.get(GLOBAL_CLUSTER, FLEET, fleet, namespace=self.namespace)
+            if (body.get("spec") or {}).get("activeOn") not in {None, "", self.loops[fleet].means.identity}:
+                return
             notes = {**annotations_of(body), f"{PREFIX}{Verb.SYNC.value}": "{by: webhook}"}
             version = {"op": "test", "path": "/metadata/resourceVersion", "value": resource_version(body)}
             patch: list[JsonObject] = [

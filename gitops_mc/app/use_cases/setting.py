@@ -12,7 +12,7 @@ from gitops_mc.core.authoring.scalars import with_scalar
 from gitops_mc.core.authoring.versions import VersionPlace, as_version, version_places
 from gitops_mc.core.desired.layout import CLUSTERS
 from gitops_mc.core.desired.repository import LINK
-from gitops_mc.core.errors import InputProblemsError, RefusedError
+from gitops_mc.core.errors import InputProblemsError, RefusedError, together
 from gitops_mc.core.globs import name_matches
 from gitops_mc.core.model import DesiredCluster, Severity
 
@@ -31,18 +31,21 @@ class VersionsSet:
 def set_module_version(trial: Trial, module: str, version: str, globs: Sequence[str]) -> VersionsSet:
     """The edits that give these clusters (all, where no glob is given) this version of the module. Nothing is written.
 
-    Raises UsageError and RefusedError as the places do; InputProblemsError where a cluster that is asked for has errors, and where
+    Raises UsageError as the places do; RefusedError that names all that cannot be changed; InputProblemsError where a cluster that is asked for has errors, and where
     any has and a shared set is to change: nobody knows then what it has, or whose the set is.
     """
     as_version(version)
     state = usable(trial.state())
     _readable(c for c in state.clusters if not globs or name_matches(c.name, globs))
-    found = version_places(state, module, globs)
+    found, refused = version_places(state, module, globs)
     if any(not place.place.file.startswith(f"{CLUSTERS}/") for place in found):
         _readable(state.clusters)
     due = tuple(place for place in found if place.version != version)
     standing = tuple(place for place in found if place.version == version)
-    return VersionsSet(due, standing, _edits(trial, due, version))
+    edits = _edits(trial, due, version)
+    if every := (*refused, *(one for one in edits if isinstance(one, RefusedError))):
+        raise together(every)
+    return VersionsSet(due, standing, tuple(one for one in edits if isinstance(one, Edit)))
 
 
 def _readable(clusters: Iterable[DesiredCluster]) -> None:
@@ -52,26 +55,21 @@ def _readable(clusters: Iterable[DesiredCluster]) -> None:
         raise InputProblemsError(tuple(dict.fromkeys(errors)))
 
 
-def _edits(trial: Trial, places: Sequence[VersionPlace], version: str) -> tuple[Edit, ...]:
-    """One a file, whatever it holds of them."""
+def _edits(trial: Trial, places: Sequence[VersionPlace], version: str) -> tuple[Edit | RefusedError, ...]:
+    """One a file, whatever it holds of them; or what is in the way there, place by place."""
     entries = {entry.path: entry for entry in trial.tree.entries}
-    edits: list[Edit] = []
+    found: list[Edit | RefusedError] = []
     for path in dict.fromkeys(place.place.file for place in places):
         entry = entries[path]
         if entry.mode == LINK:
-            raise RefusedError(
-                f"{path} is a link", hint="nothing is written through links; edit what it leads to"
-            )
+            hint = "nothing is written through links; edit what it leads to"
+            found.append(RefusedError(f"{path} is a link", hint=hint))
+            continue
         before = after = trial.tree.read(entry)
-        for place in places:
-            if place.place.file == path:
-                after = _set(after, place, version)
-        edits.append(Edit(path, before, after))
-    return tuple(edits)
-
-
-def _set(data: bytes, place: VersionPlace, version: str) -> bytes:
-    try:
-        return with_scalar(data, place.line, place.path, version)
-    except RefusedError as error:
-        raise RefusedError(f"{place.place}: {error.message}", hint=error.hint) from error
+        for place in (one for one in places if one.place.file == path):
+            try:
+                after = with_scalar(after, place.line, place.path, version)
+            except RefusedError as error:
+                found.append(RefusedError(f"{place.place}: {error.message}", hint=error.hint))
+        found.append(Edit(path, before, after))
+    return tuple(found)

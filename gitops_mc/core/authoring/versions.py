@@ -45,9 +45,11 @@ def as_version(text: str) -> str:
     return text
 
 
-def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tuple[VersionPlace, ...]:
-    """By place. Raises UsageError where no cluster that is asked for has the module, or a glob matches none, RefusedError where a shared
-    set is meant for more clusters than are asked for.
+def version_places(
+    state: DesiredState, module: str, globs: Sequence[str]
+) -> tuple[tuple[VersionPlace, ...], tuple[RefusedError, ...]]:
+    """By place; and why others cannot be changed: a shared set is meant for more clusters than are asked for, or the version does not
+    stand there by itself. Raises UsageError where no cluster that is asked for has the module, or a glob matches none.
     """
     for glob in globs:
         if not any(name_matches(c.name, (glob,)) for c in state.clusters):
@@ -59,14 +61,17 @@ def version_places(state: DesiredState, module: str, globs: Sequence[str]) -> tu
         manifest = _manifest(cluster, module)
         if manifest is not None:
             found.setdefault(manifest.place, (manifest, []))[1].append(cluster.name)
-    places = [
-        _place(manifest, tuple(users), asked)
-        for manifest, users in found.values()
-        if asked.intersection(users)
-    ]
-    if not places:
+    places: list[VersionPlace] = []
+    refused: list[RefusedError] = []
+    for at in sorted(place for place, (_, users) in found.items() if asked.intersection(users)):
+        manifest, names = found[at]
+        try:
+            places.append(_place(manifest, tuple(names), asked))
+        except RefusedError as error:
+            refused.append(error)
+    if not places and not refused:
         raise UsageError(*_nothing(state, module, globs))
-    return tuple(sorted(places, key=lambda one: one.place))
+    return tuple(sorted(places, key=lambda one: one.place)), tuple(refused)
 
 
 def _manifest(cluster: DesiredCluster, module: str) -> Manifest | None:

@@ -158,10 +158,13 @@ def fleet_spec(body: JsonObject) -> FleetSpec:
 
 
 def notifications(body: JsonObject) -> Iterator[Notification]:
-    """Whom a Fleet tells, also where it cannot be followed. A topic that this version does not know is passed by."""
+    """Whom a Fleet tells, also where it cannot be followed. A topic that this version does not know is passed by;
+    of no topics nobody is told anything, which the definition refuses.
+    """
     known = {topic.value: topic for topic in Topic}
     for said in (body.get("spec") or {}).get("notifications") or ():
-        topics = frozenset(known[t] for t in said.get("topics") or known if t in known)
+        listed = said.get("topics")
+        topics = frozenset(known[t] for t in (known if listed is None else listed) if t in known)
         if (ref := ref_of(said.get("secretRef"))) is not None:
             yield Notification(str(said.get("name") or ""), ref, topics)
 

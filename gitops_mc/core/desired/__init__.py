@@ -29,6 +29,7 @@ from gitops_mc.core.model import (
     sorted_problems,
 )
 from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy, Sensitive
+from gitops_mc.core.rules import check_fleet
 
 __all__ = ["Cache", "CheckedCache", "DesiredState", "SourceFile", "load"]
 
@@ -81,6 +82,7 @@ def load(
     for scope, candidates in by_scope.items():
         problems.extend(doubles(candidates, scope))
     clusters = _clusters(fleet, layout, by_scope, {} if checked_cache is None else checked_cache, problems)
+    problems.extend(check_fleet([cluster for cluster, _ in clusters]))
     found = sorted_problems(problems)
     return DesiredState(fleet.policy, _with_problems(clusters, found), found, sensitive=fleet.draft.sensitive)
 

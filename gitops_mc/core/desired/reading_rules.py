@@ -23,6 +23,10 @@ READING_RULES: Final[Mapping[str, str]] = MappingProxyType(
         "fleet-window-never": "For every cluster that has windows one opens at some time (a warning).",
         "fleet-window-short": "Of the windows of a cluster one has room for a node (a warning).",
         "fleet-window-unused": "A window of fleet.yaml is one of a cluster (a warning).",
+        "ignition-compression": "Contents in clear are not said to be compressed.",
+        "ignition-contents": "Contents come from one of inline, local and source.",
+        "ignition-local-file": "contents.local and contents_local name a file of the repository that may be read.",
+        "ignition-mode": "A mode stands without quotes.",
         "layout-cluster-name": "A folder below clusters/ has a cluster's name: a DNS label, and not `files`.",
         "layout-empty": "There is at least one cluster folder and one manifest; an empty repository is a slip.",
         "layout-fleet-file": "The fleet file is a file and is called fleet.yaml.",
@@ -56,19 +60,3 @@ READING_RULES: Final[Mapping[str, str]] = MappingProxyType(
         "yaml-tag": "Mappings and lists carry no tags but !!map and !!seq.",
     }
 )
-
-_HEAD: Final = """\
-# Problems of reading
-
-What is checked while the repository is read. Each problem has a file, a line, a scope and a hint. Those below
-`clusters/X` block X, those in `shared/S` the clusters that use S, those of fleet.yaml and of the repository as a whole
-the fleet. Warnings block nothing. Rules about what manifests say have a page of their own: [rules.md](rules.md).
-
-| id | what must hold |
-|---|---|
-"""
-
-
-def reading_page() -> str:
-    """docs/reading.md, as Markdown."""
-    return _HEAD + "".join(f"| `{rule}` | {sentence} |\n" for rule, sentence in READING_RULES.items())

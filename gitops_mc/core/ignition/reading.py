@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from gitops_mc.core.model import ROLE_LABEL, JsonObject, labels_of, name_of
+from gitops_mc.core.model import ROLE_LABEL, JsonObject, metadata, name_of
 from gitops_mc.core.remembered import Remembered
 
 
@@ -145,7 +145,7 @@ def _read(body: JsonObject) -> Reading:
 
 def role_of(body: JsonObject) -> str:
     """The value of the role label, `""` without one."""
-    return str(labels_of(body).get(ROLE_LABEL, ""))
+    return str(_dict(metadata(body).get("labels")).get(ROLE_LABEL, ""))
 
 
 def is_empty(value: Any) -> bool:

@@ -39,7 +39,7 @@ from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
 from gitops_mc.core.pools import machine_count
 from gitops_mc.core.remembered import Remembered
-from gitops_mc.core.rules import check_with_facts
+from gitops_mc.core.rules.live import check_with_facts
 
 _POOLED = (Kind.MACHINE_CONFIG, Kind.MACHINE_CONFIG_POOL)
 
@@ -267,7 +267,7 @@ def _notes(changes: Sequence[Change], broken: Sequence[Problem]) -> Iterator[str
                 yield from (f"{change.key.kind.value} {change.key.name}: {note}" for note in change.notes)
             case Create() | Delete():
                 pass
-    yield from (_told(p) for p in broken if p.severity is Severity.WARNING)
+    yield from (f"{_told(p)} [{p.rule}]" for p in broken if p.severity is Severity.WARNING)
 
 
 def diff_of(

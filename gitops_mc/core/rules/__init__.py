@@ -1,21 +1,23 @@
-"""Validation rules: a table of what must hold, each row with its severity, its scope and its public source."""
+"""Validation rules: a table of what must hold, each row with its severity, its scope and its public source.
 
-from gitops_mc.core.rules.checking import NotChecked, check, check_with_facts, place_of
-from gitops_mc.core.rules.page import rules_page
-from gitops_mc.core.rules.row import LiveFact, LiveRule, Rule, ScopeKind, Source
-from gitops_mc.core.rules.table import LIVE_RULES, RULES
+Those that need facts about the live cluster stand in `gitops_mc.core.rules.live`.
+"""
+
+from gitops_mc.core.rules.checking import check, check_fleet, place_of
+from gitops_mc.core.rules.row import AnyRule, FleetRule, LiveFact, LiveRule, Rule, ScopeKind, Source
+from gitops_mc.core.rules.table import FLEET_RULES, RULES
 
 __all__ = [
-    "LIVE_RULES",
+    "FLEET_RULES",
     "RULES",
+    "AnyRule",
+    "FleetRule",
     "LiveFact",
     "LiveRule",
-    "NotChecked",
     "Rule",
     "ScopeKind",
     "Source",
     "check",
-    "check_with_facts",
+    "check_fleet",
     "place_of",
-    "rules_page",
 ]

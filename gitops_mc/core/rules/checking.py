@@ -1,72 +1,46 @@
-"""Running the table."""
+"""Running the table: what files alone decide."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import (
     BodyPath,
     ClusterScope,
     DesiredCluster,
+    FleetScope,
     Manifest,
     Place,
     Problem,
     Scope,
     SharedScope,
-    Unknown,
     dotted,
     sorted_problems,
 )
 from gitops_mc.core.policy import FleetPolicy
 from gitops_mc.core.rules.merged import pool_views
-from gitops_mc.core.rules.row import DesiredFacts, Hit, LiveFacts, LiveRule, Rule, ScopeKind
-from gitops_mc.core.rules.table import LIVE_RULES, RULES
-
-
-@dataclass(frozen=True, slots=True)
-class NotChecked:
-    """A rule that could not be decided for want of a fact. Neither a problem nor the absence of one."""
-
-    rule: str
-    cluster: str
-    reason: str
+from gitops_mc.core.rules.row import AnyRule, DesiredFacts, FleetFacts, Hit, ScopeKind
+from gitops_mc.core.rules.table import FLEET_RULES, RULES
 
 
 def check(cluster: DesiredCluster, policy: FleetPolicy) -> tuple[Problem, ...]:
     """All violations of the rules that the desired state alone decides, sorted by place."""
     facts = DesiredFacts(cluster, policy, pool_views(cluster))
-    return sorted_problems([_problem(rule, hit, cluster.name) for rule in RULES for hit in rule.check(facts)])
+    return sorted_problems(
+        [problem_of(rule, hit, cluster.name) for rule in RULES for hit in rule.check(facts)]
+    )
 
 
-def check_with_facts(
-    cluster: DesiredCluster, policy: FleetPolicy, live: LiveCluster
-) -> tuple[Problem | NotChecked, ...]:
-    """What the rules that need facts about the live cluster say: problems by place, then what was not checked.
-
-    The rules of `check` are not run again.
-    """
-    facts = LiveFacts(cluster, policy, live)
-    problems: list[Problem] = []
-    undecided: list[NotChecked] = []
-    for rule in LIVE_RULES:
-        missing = tuple(_missing(rule, live))
-        if missing:
-            undecided.append(NotChecked(rule.id, cluster.name, f"not checked: {'; '.join(missing)}"))
-        else:
-            problems.extend(_problem(rule, hit, cluster.name) for hit in rule.check(facts))
-    return (*sorted_problems(problems), *undecided)
+def check_fleet(clusters: Sequence[DesiredCluster]) -> tuple[Problem, ...]:
+    """What the rules about the fleet as a whole say, sorted by place. Warnings all of them: they block nobody."""
+    facts = FleetFacts(tuple(clusters))
+    return sorted_problems(
+        [problem_of(rule, hit, hit.manifest.key.cluster) for rule in FLEET_RULES for hit in rule.check(facts)]
+    )
 
 
-def _missing(rule: LiveRule, live: LiveCluster) -> Iterator[str]:
-    for fact in rule.needs:
-        value = getattr(live, fact.value)
-        if isinstance(value, Unknown):
-            yield f"{fact.value} of cluster {live.name} not known: {value.reason}"
-
-
-def _problem(rule: Rule | LiveRule, hit: Hit, cluster: str) -> Problem:
+def problem_of(rule: AnyRule, hit: Hit, cluster: str) -> Problem:
+    """A violation with its place, and with the scope that its rule gives it."""
     return Problem(
         place=place_of(hit.manifest, hit.path),
         rule=rule.id,
@@ -79,6 +53,8 @@ def _problem(rule: Rule | LiveRule, hit: Hit, cluster: str) -> Problem:
 
 
 def _scope(kind: ScopeKind, manifest: Manifest, cluster: str) -> Scope:
+    if kind is ScopeKind.FLEET:
+        return FleetScope()
     if kind is ScopeKind.MANIFEST and manifest.shared_set is not None:
         return SharedScope(manifest.shared_set)
     return ClusterScope(cluster)

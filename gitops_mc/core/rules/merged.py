@@ -48,15 +48,15 @@ def pool_views(cluster: DesiredCluster) -> tuple[PoolView, ...]:
     return tuple(views)
 
 
-def _where(body: JsonObject, entry: Entry) -> BodyPath:
+def where(body: JsonObject, entry: Entry) -> BodyPath:
     """The path of an entry in the config that declares it."""
     if entry.kind in (EntryKind.KERNEL_ARGUMENT, EntryKind.KERNEL_ARGUMENTS):
         return ("spec", "kernelArguments")
     if entry.kind in _LISTS:
         path, key = _LISTS[entry.kind]
-        for where, found in entries(body, *_CONFIG, *path):
+        for place, found in entries(body, *_CONFIG, *path):
             if found.get(key) == entry.name:
-                return (*where, key)
+                return (*place, key)
     return _CONFIG
 
 
@@ -112,11 +112,11 @@ def order_dependent(facts: DesiredFacts) -> Iterator[Hit]:
             by_name, role_first = (
                 _decider(merged, mismatch.entry) for merged in (view.by_name, view.role_first)
             )
-            manifest = _named(view, by_name)
+            manifest = named(view, by_name)
             says = f": by name {by_name} decides, with role worker first {role_first}"
             yield Hit(
                 manifest,
-                _where(manifest.body, mismatch.entry),
+                where(manifest.body, mismatch.entry),
                 f"pool {view.pool}: the result for {mismatch.entry} depends on the merge order of the cluster's operator"
                 + (says if by_name != role_first else ""),
                 "rename the configs so that both orders agree",
@@ -131,7 +131,8 @@ def _decider(merged: Effective, entry: Entry) -> str:
     return merged.kernel_arguments[-1].owner if merged.kernel_arguments else merged.configs[-1]
 
 
-def _named(view: PoolView, name: str) -> Manifest:
+def named(view: PoolView, name: str) -> Manifest:
+    """The manifest of one of the configs that a pool selects."""
     return next(manifest for manifest in view.configs if manifest.key.name == name)
 
 
@@ -174,10 +175,10 @@ def file_below_file(facts: DesiredFacts) -> Iterator[Hit]:
         for path, owner in files.items():
             parent = parent_among(path, paths)
             if parent and files[parent] != owner:
-                manifest = _named(view, owner)
+                manifest = named(view, owner)
                 yield Hit(
                     manifest,
-                    _where(manifest.body, Entry(EntryKind.FILE, path)),
+                    where(manifest.body, Entry(EntryKind.FILE, path)),
                     f"pool {view.pool}: {parent} is a file of {files[parent]} and cannot be the directory of {path}",
                     "move one of the two",
                 )
@@ -196,10 +197,10 @@ def file_is_unit(facts: DesiredFacts) -> Iterator[Hit]:
         for file in view.by_name.of_kind(EntryKind.FILE):
             unit = written.get(file.entry.name)
             if unit is not None and ("contents",) in unit.fields:
-                manifest = _named(view, file.owner)
+                manifest = named(view, file.owner)
                 yield Hit(
                     manifest,
-                    _where(manifest.body, file.entry),
+                    where(manifest.body, file.entry),
                     f"pool {view.pool}: {file.entry.name} is also written by {unit.entry} of {unit.owner}",
                     "keep the unit, and remove the file",
                 )
@@ -209,10 +210,10 @@ def file_without_contents(facts: DesiredFacts) -> Iterator[Hit]:
     for view in facts.pools:
         for file in view.by_name.of_kind(EntryKind.FILE):
             if not any(path[:1] in (("contents",), ("append",)) for path in file.fields):
-                manifest = _named(view, file.owner)
+                manifest = named(view, file.owner)
                 yield Hit(
                     manifest,
-                    _where(manifest.body, file.entry),
+                    where(manifest.body, file.entry),
                     f"pool {view.pool}: no config gives {file.entry.name} contents; it may be emptied, or left alone",
                     'write contents; for an empty file `contents: {inline: ""}`',
                 )
@@ -225,12 +226,12 @@ def inert_file(facts: DesiredFacts) -> Iterator[Hit]:
     policy = policy_of(None, readable_policy(stated))
     default = "is None" if states_file_default(stated) else "is None as shipped"
     for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG):
-        for where, file in entries(manifest.body, *_CONFIG, "storage", "files"):
+        for path_to, file in entries(manifest.body, *_CONFIG, "storage", "files"):
             path = file.get("path")
             if isinstance(path, str) and path and is_inert(path, policy):
                 yield Hit(
                     manifest,
-                    (*where, "path"),
+                    (*path_to, "path"),
                     f"a change of {path} is written and nothing restarts: no policy entry in the repository covers it, "
                     f"and the default for files {default}",
                     "add an entry to MachineConfiguration cluster (with `type: None` if that is what you want)",

@@ -60,6 +60,15 @@ def max_unavailable_master(body: JsonObject) -> Found:
         )
 
 
+def max_unavailable_all(body: JsonObject) -> Found:
+    if at(body, "spec", "maxUnavailable") == "100%" and name_of(body) != MASTER_POOL:
+        yield (
+            ("spec", "maxUnavailable"),
+            f"maxUnavailable 100% takes all nodes of pool {name_of(body)} at once",
+            "write less, so that its workloads have somewhere to go",
+        )
+
+
 def paused(body: JsonObject) -> Found:
     if at(body, "spec", "paused") is True:
         yield (

@@ -20,13 +20,19 @@ class ScopeKind(StrEnum):
     """Where the manifest stands: its shared set, and so every cluster that uses it, or its cluster."""
     CLUSTER = "cluster"
     """The cluster at hand only: the hit comes from what that cluster puts together."""
+    FLEET = "fleet"
+    """Several clusters, none of which is the one that is wrong."""
 
 
 class LiveFact(StrEnum):
     """A fact about the live cluster that a rule needs; the value is the field of `LiveCluster`."""
 
+    CONFIGS = "configs"
     POOLS = "pools"
+    NODES = "nodes"
+    MODULES = "modules"
     CATALOG = "catalog"
+    INVENTORY = "inventory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +81,16 @@ class LiveFacts:
     live: LiveCluster
 
 
+@dataclass(frozen=True, slots=True)
+class FleetFacts:
+    """What a rule about the fleet sees: every cluster of the repository."""
+
+    clusters: tuple[DesiredCluster, ...]
+
+
 DesiredCheck: TypeAlias = Callable[[DesiredFacts], Iterator[Hit]]
 LiveCheck: TypeAlias = Callable[[LiveFacts], Iterator[Hit]]
+FleetCheck: TypeAlias = Callable[[FleetFacts], Iterator[Hit]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +118,23 @@ class LiveRule:
     needs: tuple[LiveFact, ...]
     check: LiveCheck
 
+
+@dataclass(frozen=True, slots=True)
+class FleetRule:
+    """A rule that only all clusters together decide. It always warns, so that no cluster waits for another one's folder."""
+
+    id: str
+    sentence: str
+    scope: ScopeKind
+    source: Source
+    check: FleetCheck
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.WARNING
+
+
+AnyRule: TypeAlias = Rule | LiveRule | FleetRule
 
 Found: TypeAlias = Iterator[tuple[BodyPath, str, str]]
 """BodyPath, message and hint of what is wrong with one body."""

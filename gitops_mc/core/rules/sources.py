@@ -5,6 +5,7 @@ from __future__ import annotations
 from gitops_mc.core.rules.row import Source
 
 _ACP = "https://docs.alauda.io/container_platform/4.1"
+_IMMUTABLE = "https://github.com/alauda/immutable-infra-docs/blob/HEAD/docs/en/machine-configuration"
 
 OVERVIEW = Source(
     "ACP docs, Machine Configuration: Overview", f"{_ACP}/configure/machine_config/overview.html"
@@ -25,6 +26,26 @@ POOL_API = Source(
     f"{_ACP}/apis/kubernetes_apis/machineconfiguration/machineconfigpool.html",
 )
 PLUGIN = Source("ACP docs, Cluster Plugin", f"{_ACP}/extend/cluster_plugin.html")
+KUBELET = Source(
+    "ACP docs, Immutable Infrastructure: Configuring Kubelet", f"{_IMMUTABLE}/kubelet_config.mdx"
+)
+INSTALLING = Source(
+    "ACP docs, Immutable Infrastructure: Installing Machine Configuration", f"{_IMMUTABLE}/install.mdx"
+)
+MODULE_API = Source(
+    "ACP docs, API of ModuleConfig", f"{_ACP}/apis/kubernetes_apis/moduleplugin/moduleconfig.html"
+)
+MODULE_CONFIG = Source(
+    "alauda/cluster-plugin, ModuleConfig",
+    "https://github.com/alauda/cluster-plugin/blob/HEAD/docs/moduleconfig.md",
+)
+KUBELET_FOLDER = Source(
+    "Kubernetes docs, Set kubelet parameters via a configuration file",
+    "https://kubernetes.io/docs/tasks/administer-cluster/kubelet-config-file/",
+)
+SERVICE = Source(
+    "systemd.service(5)", "https://www.freedesktop.org/software/systemd/man/latest/systemd.service.html"
+)
 IGNITION = Source(
     "Ignition configuration specification 3.4", "https://coreos.github.io/ignition/configuration-v3_4/"
 )

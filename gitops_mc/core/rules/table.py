@@ -1,4 +1,7 @@
-"""The rules, as a table. A new rule is a row here, a check, and its fixtures in tests/data/rules/."""
+"""The rules that files alone decide, as a table. Those about the live cluster stand in `live/table.py`.
+
+A new rule is a row, a check, its fixtures in tests/data/rules/, and its section below docs/rules/.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,21 @@ from gitops_mc.core.model import Kind, Severity
 from gitops_mc.core.rules import (
     directives,
     files,
-    live_checks,
+    fleet_checks,
+    kernel,
+    kubelet,
     merged,
     modules,
+    ownership,
     policies,
     pools,
     schema,
     sections,
+    services,
     sources,
     units,
 )
-from gitops_mc.core.rules.row import LiveFact, LiveRule, Rule, ScopeKind, each, every
+from gitops_mc.core.rules.row import FleetRule, Rule, ScopeKind, each, every
 
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 _HERE, _CLUSTER = ScopeKind.MANIFEST, ScopeKind.CLUSTER
@@ -56,6 +63,8 @@ _CONFIGS = (
          _ERROR, _HERE, sources.KERNEL, each(_MC, sections.kernel_arguments)),
     Rule("kernel-argument-twice", "A config has a kernel argument once.",
          _WARNING, _HERE, sources.KERNEL, each(_MC, sections.duplicate_kernel_arguments)),
+    Rule("kernel-argument-conflict", "A kernel argument of one value has one value in what a pool merges.",
+         _WARNING, _CLUSTER, sources.KERNEL, kernel.contradiction),
     Rule("ignition-version", "The Ignition version is the string 3.4.0.",
          _ERROR, _HERE, sources.OVERVIEW, each(_MC, sections.ignition_version)),
     Rule("ignition-section", "Only files, units and SSH keys are configured.",
@@ -98,6 +107,14 @@ _FILES = (
          _WARNING, _HERE, sources.OVERVIEW, each(_MC, files.owner_name)),
     Rule("file-contents", "The contents of a file can be decoded.",
          _ERROR, _HERE, sources.IGNITION, each(_MC, files.file_contents)),
+    Rule("file-operator", "No file stands where the operator keeps its own.",
+         _WARNING, _HERE, sources.MANAGING, each(_MC, ownership.operators_file)),
+    Rule("file-two-owners", "The contents of a file come from one config of a role and folder.",
+         _WARNING, _CLUSTER, sources.OVERVIEW, ownership.file_two_owners),
+    Rule("kubelet-piece", "A piece of kubelet configuration ends in .conf and says what it is.",
+         _WARNING, _HERE, sources.KUBELET, each(_MC, kubelet.form)),
+    Rule("kubelet-setting", "A piece of kubelet configuration leaves alone what the platform decides.",
+         _WARNING, _HERE, sources.KUBELET, each(_MC, kubelet.platforms_setting)),
     Rule("file-inert", "Something happens after a file has changed, or a policy entry says that nothing need.",
          _WARNING, _CLUSTER, sources.DISRUPTION, merged.inert_file),
 )
@@ -113,6 +130,14 @@ _UNITS = (
          _WARNING, _HERE, sources.SYSTEMD, each(_MC, units.enabled_without_install)),
     Rule("unit-masked", "A unit that is masked has neither contents nor `enabled`.",
          _WARNING, _HERE, sources.IGNITION, each(_MC, units.masked_with_contents)),
+    Rule("unit-taken-over", "A drop-in for a unit of the system is a file, not an entry under systemd.units.",
+         _WARNING, _CLUSTER, sources.KUBELET, ownership.unit_taken_over),
+    Rule("unit-two-owners", "The contents of a unit or drop-in come from one config of a role and folder.",
+         _WARNING, _CLUSTER, sources.OVERVIEW, ownership.unit_two_owners),
+    Rule("unit-executes", "A file that a unit starts may be executed.",
+         _WARNING, _CLUSTER, sources.SERVICE, services.not_executable),
+    Rule("dropin-contents", "A drop-in has the contents of one.",
+         _WARNING, _HERE, sources.SYSTEMD, each(_MC, units.dropin_contents)),
     Rule("dropin-name", "A drop-in's name ends in .conf and stands in a unit once.",
          _ERROR, _HERE, sources.SYSTEMD, each(_MC, units.dropin_name)),
 )
@@ -137,6 +162,8 @@ _POOLS = (
          _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_zero)),
     Rule("pool-max-unavailable-master", "maxUnavailable of pool master is 1.",
          _ERROR, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_master)),
+    Rule("pool-max-unavailable-all", "maxUnavailable is not 100%.",
+         _WARNING, _HERE, sources.POOL_API, each(_POOL, pools.max_unavailable_all)),
     Rule("pool-paused", "A pool is not paused by its manifest.",
          _WARNING, _HERE, sources.POOL_API, each(_POOL, pools.paused)),
     Rule("pool-configuration", "spec.configuration is the operator's.",
@@ -174,6 +201,10 @@ _POLICIES = (
          _ERROR, _HERE, sources.DISRUPTION, each(_POLICY, policies.policy_path)),
     Rule("policy-most", "At most 50 files, 50 units and 10 actions each.",
          _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.most_entries)),
+    Rule("policy-daemon-reload", "systemd reads a unit again before its service is restarted.",
+         _WARNING, _HERE, sources.KUBELET, each(_POLICY, services.reads_old_unit)),
+    Rule("policy-masked", "No action restarts or reloads a service that a config masks.",
+         _WARNING, _CLUSTER, sources.SYSTEMD, services.restarts_masked),
     Rule("policy-no-action", "A list of actions is not empty.",
          _ERROR, _HERE, sources.POLICY_API, each(_POLICY, policies.no_actions)),
 )
@@ -195,12 +226,10 @@ RULES: tuple[Rule, ...] = (
     *_OBJECTS, *_CONFIGS, *_FILES, *_UNITS, *_USERS, *_POOLS, *_POLICIES, *_MODULES,
 )
 
-LIVE_RULES: tuple[LiveRule, ...] = (
-    LiveRule("live-pool-selector", "Selectors of pools master and worker equal the live ones.",
-             _ERROR, _CLUSTER, sources.OVERVIEW, (LiveFact.POOLS,), live_checks.same_default_selectors),
-    LiveRule("live-selects-no-pool", "Every config is selected by a pool, here or on the live cluster.",
-             _WARNING, _CLUSTER, sources.OVERVIEW, (LiveFact.POOLS,), live_checks.selected_by_some_pool),
-    LiveRule("live-version-published", "The version of a module is published on the platform.",
-             _WARNING, _CLUSTER, sources.PLUGIN, (LiveFact.CATALOG,), live_checks.version_published),
+FLEET_RULES: tuple[FleetRule, ...] = (
+    FleetRule("fleet-module-version", "Module machine-config has one version on every cluster.",
+              ScopeKind.FLEET, sources.INSTALLING, fleet_checks.one_version),
+    FleetRule("policy-entry-unused", "Every entry of a policy decides for a file or a unit in the repository.",
+              _HERE, sources.DISRUPTION, fleet_checks.entry_unused),
 )
 # fmt: on

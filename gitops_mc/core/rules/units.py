@@ -109,3 +109,21 @@ def dropin_name(body: JsonObject) -> Found:
             elif name in seen:
                 yield place, f"drop-in {name} stands in this unit twice", "keep one entry"
             seen.add(name)
+
+
+def dropin_contents(body: JsonObject) -> Found:
+    for where, unit in entries(body, *_UNITS):
+        for path, dropin in entries(unit, "dropins"):
+            contents = text(dropin.get("contents"))
+            if not contents.strip():
+                yield (
+                    (*where, *path),
+                    f"drop-in {dropin.get('name')} of {unit.get('name')} is empty, and changes nothing",
+                    "write its contents, or remove it",
+                )
+            elif not _SECTION.search(contents):
+                yield (
+                    (*where, *path, "contents"),
+                    f"drop-in {dropin.get('name')} of {unit.get('name')} has no [Section], so systemd ignores every line of it",
+                    "begin with the section that the lines belong to, like [Service]",
+                )

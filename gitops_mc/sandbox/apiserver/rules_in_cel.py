@@ -63,6 +63,10 @@ def _project_is_a_path(spec: Any) -> bool:
     return said is None or re.search(r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+\Z", said) is not None
 
 
+def _topics_name_one(spec: Any) -> bool:
+    return all(n.get("topics") != [] for n in spec.get("notifications") or ())
+
+
 def _previews_on_a_forge(spec: Any) -> bool:
     return not (spec.get("previews") or {}).get("enabled") or "forge" in spec
 
@@ -91,6 +95,7 @@ RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         ),
         "!has(self.forge) || has(self.forge.tokenRef) != has(self.forge.appRef)": _one_way_into_the_forge,
         "!has(self.forge) || !has(self.forge.appRef) || self.forge.type == 'github'": _apps_on_github,
+        "!has(self.notifications) || self.notifications.all(n, !has(n.topics) || size(n.topics) > 0)": _topics_name_one,
         "!has(self.forge) || !has(self.forge.url) || self.forge.url.matches('^https://[^/@?#]+(/[^@?#]*)?$')": (
             _forge_is_an_address
         ),

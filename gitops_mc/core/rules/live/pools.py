@@ -1,30 +1,19 @@
-"""Rules that need facts about the live cluster."""
+"""Rules about the pools that a cluster has: their selectors, and how many of their nodes go at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from gitops_mc.core.live import Objects
 from gitops_mc.core.model import (
-    MODULE_LABEL,
     JsonObject,
     Kind,
-    Known,
     matches_selector,
 )
-from gitops_mc.core.pools import BUILT_IN_POOLS
+from gitops_mc.core.pools import BUILT_IN_POOLS, machine_count, max_unavailable
+from gitops_mc.core.rules.live.facts import known, planned_pools
 from gitops_mc.core.rules.pools import config_selector, known_pools, readable
 from gitops_mc.core.rules.row import Hit, LiveFact, LiveFacts
-from gitops_mc.core.rules.shapes import at, labels, mapping, text
-
-
-def known(facts: LiveFacts, fact: LiveFact) -> Objects:
-    """The objects of a fact that the rule has declared, and that is therefore Known."""
-    value: Any = getattr(facts.live, fact.value)
-    assert isinstance(value, Known)
-    found: Objects = value.value
-    return found
+from gitops_mc.core.rules.shapes import at, labels, mapping
 
 
 def same_default_selectors(facts: LiveFacts) -> Iterator[Hit]:
@@ -59,21 +48,19 @@ def selected_by_some_pool(facts: LiveFacts) -> Iterator[Hit]:
             )
 
 
-def version_published(facts: LiveFacts) -> Iterator[Hit]:
-    catalog = known(facts, LiveFact.CATALOG)
-    published = {
-        (labels(found).get(MODULE_LABEL, ""), text(at(found, "spec", "version")))
-        for key, found in catalog.items()
-        if key.startswith("ModuleConfig/")
-    }
-    names = {key.removeprefix("ModuleConfig/") for key in catalog if key.startswith("ModuleConfig/")}
-    for manifest in facts.cluster.of_kind(Kind.MODULE_INFO):
-        version = text(at(manifest.body, "spec", "version"))
-        module = manifest.key.name
-        if version and (module, version) not in published and f"{module}-{version}" not in names:
+def takes_all_nodes(facts: LiveFacts) -> Iterator[Hit]:
+    """A number of nodes at once that is no limit for the pool as it stands. A pool of one node has no choice."""
+    pools = planned_pools(facts)
+    for manifest in facts.cluster.of_kind(Kind.MACHINE_CONFIG_POOL):
+        wanted = at(manifest.body, "spec", "maxUnavailable")
+        nodes = machine_count(pools[manifest.key.name]) or 0
+        if wanted in (None, "100%") or nodes <= 1:
+            continue  # rule `pool-max-unavailable-all` speaks of 100%
+        at_once = max_unavailable(manifest.body, nodes)
+        if at_once >= nodes:
             yield Hit(
                 manifest,
-                ("spec", "version"),
-                f"version {version} of module {module} is not published on the platform yet",
-                "upload it with violet push; after that the platform needs 10 to 15 minutes to show it",
+                ("spec", "maxUnavailable"),
+                f"maxUnavailable {wanted} takes all {nodes} nodes of pool {manifest.key.name} at once",
+                "write less than the pool has nodes, so that its workloads have somewhere to go",
             )
