@@ -80,6 +80,25 @@ def not_the_api(host: str, status: int, why: str = "") -> InvalidError:
     return InvalidError(text, status=status, hint="check spec.forge.url, and spec.forge.type")
 
 
+def too_long(host: str, longest: int) -> InvalidError:
+    """Of an answer that nobody reads to its end."""
+    text = f"{host} answered with more than {longest >> 20} MiB"
+    return InvalidError(text, status=200, hint="check spec.forge.url, and spec.forge.type")
+
+
+@contextmanager
+def needing(rights: str) -> Iterator[None]:
+    """What the forge refuses to do for this token is told with what the token needs for that."""
+    try:
+        yield
+    except (UnauthorizedError, ForbiddenError) as error:
+        error.hint = rights
+        raise
+    except NotFoundError as error:
+        error.hint = f"is the project called so, and may the token see it? {rights}"
+        raise
+
+
 def number_of(status: Mapping[str, Any]) -> int:
     """What a forge counts its statuses by, the newest last; 0: an answer that does not say."""
     number = status.get("id")

@@ -56,7 +56,7 @@ class GithubForge:
         """`ca`: the certificates that are trusted, in place of the system's."""
         self._host = urlsplit(place.api).netloc
         self._path = f"/repos/{quote(place.project)}"
-        self._github = _client(place.api, access, ca, timeout)
+        self._github = client(place.api, _auth(access), ca, timeout)
 
     def status(self, commit: Commit, context: str) -> CommitStatus | None:
         """As the port promises."""
@@ -104,7 +104,7 @@ class GithubForge:
         return told
 
 
-def _client(api: str, access: Access, ca: Path | None, timeout: int) -> Github:
+def client(api: str, auth: Auth.Auth, ca: Path | None, timeout: int) -> Github:
     """Imported late: most have no forge, and it takes a third of a second."""
     from github import Github  # noqa: PLC0415
     from github.Requester import Requester  # noqa: PLC0415
@@ -114,7 +114,7 @@ def _client(api: str, access: Access, ca: Path | None, timeout: int) -> Github:
 
     Requester.injectConnectionClasses(Plain, Secure)
     return Github(
-        auth=_auth(access),
+        auth=auth,
         base_url=api,
         timeout=timeout,
         user_agent=USER_AGENT,
@@ -126,18 +126,18 @@ def _client(api: str, access: Access, ca: Path | None, timeout: int) -> Github:
 
 
 def _auth(access: Access) -> Auth.Auth:
-    from github import Auth  # noqa: PLC0415 - as _client
+    from github import Auth  # noqa: PLC0415 - as client
 
     match access:
         case Token(value):
             return Auth.Token(value)
         case App(app, installation, key):
-            return _app(app, key).get_installation_auth(installation)
+            return app_auth(app, key).get_installation_auth(installation)
 
 
-def _app(app: int, key: str) -> Auth.AppAuth:
-    """Signs once, to see that it can."""
-    from github import Auth  # noqa: PLC0415 - as _client
+def app_auth(app: int, key: str) -> Auth.AppAuth:
+    """The App itself, not its installation. Signs once, to see that it can. Raises UsageError."""
+    from github import Auth  # noqa: PLC0415 - as client
     from jwt import PyJWTError  # noqa: PLC0415
 
     made = Auth.AppAuth(app, key)

@@ -16,7 +16,7 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 
 from gitops_mc import __version__
-from gitops_mc.adapters.forge_errors import answered
+from gitops_mc.adapters.forge_errors import answered, too_long
 from gitops_mc.adapters.kube_deadline import read_in_time
 from gitops_mc.adapters.kube_errors import unreachable
 from gitops_mc.core.errors import UnreachableError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from requests import PreparedRequest, Response
 
 USER_AGENT: Final = f"gitops-mc/{__version__}"
+LONGEST_ANSWER: Final = 32 << 20
+"""Bytes, unpacked. A page of pull requests with the longest texts that forges take is shorter."""
+_PIECE: Final = 64 << 10
 
 
 class Once(HTTPAdapter):
@@ -45,14 +48,28 @@ class Once(HTTPAdapter):
         host = urlsplit(request.url or "").netloc
         try:
             response = super().send(request, *args, **more)
-            body = response.content  # all of it: what breaks off breaks off here
+            body = _whole(response, host)  # all of it: what breaks off breaks off here
         except (failures.RequestException, OSError) as error:
             found = unreachable(error, host, self._timeout, "a CA that is trusted here")
             raise UnreachableError(found.message, hint=_way_out(found)) from error
         told = _decoded(body)
         if response.status_code in {200, 201} and (told is not None or not body.strip()):
             return response
+        if response.status_code == 304 and "If-None-Match" in request.headers:
+            return response
         raise answered(host, response.status_code, response.headers, told)
+
+
+def _whole(response: Response, host: str) -> bytes:
+    """What it says, within reason; read, so that the libraries find it there."""
+    body = bytearray()
+    for piece in response.iter_content(_PIECE):
+        body += piece
+        if len(body) > LONGEST_ANSWER:
+            response.close()
+            raise too_long(host, LONGEST_ANSWER)
+    response._content = bytes(body)  # noqa: SLF001 - where `requests` itself puts it
+    return response.content
 
 
 def _way_out(error: UnreachableError) -> str:

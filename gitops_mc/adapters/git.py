@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
-import pygit2
-
-from gitops_mc.app.ports import Tree, TreeEntry
+from gitops_mc.adapters.git_objects import (
+    commit_of,
+    discover,
+    entries_of,
+    folder_of,
+    missing_objects,
+    opened,
+    read_blob,
+    root_of,
+)
+from gitops_mc.app.ports import Tree
 from gitops_mc.core.errors import SourceError
-
-_HEADS: Final = "refs/heads/"
-_TAGS: Final = "refs/tags/"
-_FOLDER_MODE: Final = 0o040000
-_SUBMODULE_MODE: Final = 0o160000
 
 
 def is_bare(path: str) -> bool:
     """Whether the repository that a folder belongs to has no work tree. Raises SourceError where it cannot be opened."""
-    found = _discover(path)
-    return found is not None and _opened(found).is_bare
+    found = discover(path)
+    return found is not None and opened(found).is_bare
 
 
 @dataclass(slots=True)
@@ -44,159 +45,20 @@ class GitSource:
         repository = self._open()
         asked = self.revision if revision is None else revision
         wanted = "HEAD" if asked is None else asked
-        commit = _commit(repository, wanted, self.path)
-        with _missing_objects(repository, wanted):
-            root = self._root(repository, commit)
-            entries = tuple(sorted(_entries(repository, root, b""), key=lambda entry: entry.path))
-        return Tree(commit=str(commit.id), entries=entries, read=self._read)
+        commit = commit_of(repository, wanted, self.path)
+        with missing_objects(repository, wanted):
+            folder = folder_of(repository, self.path, self.folder)
+            root = root_of(commit.tree, folder, f"commit {commit.short_id}")
+            entries = tuple(sorted(entries_of(repository, root, b""), key=lambda entry: entry.path))
+        return Tree(commit=str(commit.id), entries=entries, read=partial(read_blob, repository))
 
     def _open(self) -> Any:
         if self._repository is None:
-            found = _discover(self.path)
+            found = discover(self.path)
             if found is None:
                 raise SourceError(
                     f"{self.path} is not in a Git repository",
                     hint="name a repository, or leave the revision out",
                 )
-            self._repository = _opened(found)
+            self._repository = opened(found)
         return self._repository
-
-    def _root(self, repository: Any, commit: Any) -> Any:
-        """The tree of the folder that is the root of what is read."""
-        tree = commit.tree
-        relative = self._relative(repository)
-        if relative == "." or relative.startswith(".."):
-            return tree
-        try:
-            found = tree[relative]
-        except KeyError:
-            found = None
-        if found is None or found.filemode != _FOLDER_MODE:
-            raise SourceError(
-                f"commit {commit.short_id} has no folder {relative}",
-                hint="was it renamed? Name the folder that holds clusters/ at that commit",
-            )
-        return found
-
-    def _relative(self, repository: Any) -> str:
-        """That folder, seen from the root of the repository."""
-        if repository.workdir is None:
-            return self.folder.strip("/") or "."
-        return os.path.relpath(os.path.realpath(self.path), os.path.realpath(repository.workdir))
-
-    def _read(self, entry: TreeEntry) -> bytes:
-        repository = self._open()
-        try:
-            found = repository[entry.blob]
-        except (KeyError, ValueError, pygit2.GitError) as error:
-            raise SourceError(
-                f"the content of {_shown(entry.path)} ({entry.blob[:12]}) is not in the repository",
-                hint=_fetch_hint(repository),
-            ) from error
-        return bytes(found.data)
-
-
-def _discover(path: str) -> str | None:
-    try:
-        return pygit2.discover_repository(path)
-    except (KeyError, pygit2.GitError):
-        return None
-
-
-def _opened(path: str) -> Any:
-    try:
-        return pygit2.Repository(path)
-    except (KeyError, OSError, pygit2.GitError) as error:
-        raise SourceError(
-            f"the Git repository {path} cannot be opened: {error}",
-            hint="check its owner and rights (Git's safe.directory), and that it is whole (git fsck)",
-        ) from error
-
-
-def _commit(repository: Any, wanted: str, path: str) -> Any:
-    """The commit that a branch, a tag or an id stands for; a name that is both a branch and a tag is refused."""
-    found = [name for name in (_HEADS + wanted, _TAGS + wanted) if _has(repository, name)]
-    if len(found) > 1:
-        raise SourceError(f"{wanted} is a branch and a tag of {path}", hint=f"write {' or '.join(found)}")
-    try:
-        return repository.revparse_single(found[0] if found else wanted).peel(pygit2.Commit)
-    except (KeyError, ValueError, pygit2.GitError) as error:
-        if found:
-            raise SourceError(
-                f"{wanted} of {path} is there, but its commit cannot be read: {error}",
-                hint=_fetch_hint(repository),
-            ) from error
-        raise _no_revision(repository, wanted, path) from error
-
-
-def _has(repository: Any, name: str) -> bool:
-    try:
-        return repository.references.get(name) is not None
-    except (ValueError, pygit2.GitError):
-        return False
-
-
-def _no_revision(repository: Any, wanted: str, path: str) -> SourceError:
-    if repository.is_empty or (wanted == "HEAD" and repository.head_is_unborn):
-        return SourceError(f"the Git repository {path} has no commits on its branch", hint="commit something")
-    short = sorted(
-        name.removeprefix(_HEADS).removeprefix(_TAGS)
-        for name in repository.references
-        if name.startswith((_HEADS, _TAGS))
-    )
-    close = get_close_matches(wanted, short, n=3)
-    known = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(short[:10]) or 'none'}"
-    shallow = (
-        "; the clone is shallow: git fetch --unshallow brings older commits" if repository.is_shallow else ""
-    )
-    return SourceError(
-        f"{path} has no branch, tag or commit {wanted}; it was deleted, or never fetched",
-        hint=f"{known}{shallow}",
-    )
-
-
-def _entries(repository: Any, tree: Any, folder: bytes) -> Iterator[TreeEntry]:
-    for item in tree:
-        path = folder + item.raw_name
-        mode = int(item.filemode)
-        if mode == _FOLDER_MODE:
-            yield from _entries(repository, item, path + b"/")
-        else:
-            size = 0 if mode == _SUBMODULE_MODE else _size(item)
-            yield TreeEntry(path.decode("utf-8", "surrogateescape"), str(item.id), size, mode)
-
-
-def _size(blob: Any) -> int:
-    """0 for one that a partial clone has not fetched: reading it says so."""
-    try:
-        return int(blob.size)
-    except (KeyError, pygit2.GitError):
-        return 0
-
-
-class _missing_objects:  # noqa: N801 - used as a function, in `with`
-    """Turns a missing tree into a SourceError: a shallow, partial or damaged clone, never an empty tree."""
-
-    def __init__(self, repository: Any, wanted: str) -> None:
-        self._repository = repository
-        self._wanted = wanted
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, KeyError | ValueError | pygit2.GitError):
-            raise SourceError(
-                f"a part of {self._wanted} is missing from the repository: {error}",
-                hint=_fetch_hint(self._repository),
-            ) from error
-
-
-def _fetch_hint(repository: Any) -> str:
-    if repository.is_shallow:
-        return "the clone is shallow: git fetch --unshallow"
-    return "fetch it (git fetch --refetch), or check the repository with git fsck"
-
-
-def _shown(path: str) -> str:
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

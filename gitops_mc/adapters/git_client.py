@@ -88,6 +88,12 @@ class GitClient:
         if done.status != 0:
             raise self._failed(done)
 
+    def fetch_all(self, into: Mapping[str, str], depth: int) -> None:
+        """The newest `depth` commits behind each of several names, each into a reference: all of them, or none."""
+        done = self._fetch(into, depth)
+        if done.status != 0:
+            raise self._failed(done)
+
     def fetch_commits(self, into: Mapping[str, str]) -> Refused | None:
         """Commits by their ids, each into a reference: all of them, or none."""
         done = self._fetch(into, 1)

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from gitops_mc.app.api_calls import Call, Calls, Patience, Repeat
@@ -33,7 +34,7 @@ from gitops_mc.core.errors import GoneError, NotFoundError, UnreachableError
 from gitops_mc.core.model import FIELD_MANAGER, JsonObject, metadata, name_of, resource_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gitops_mc.app.ports import Clock, Transport
 
@@ -113,6 +114,17 @@ class ClusterApi:
         no `kind`). `labels` and `fields` are selectors as the API writes them.
         """
         return self._list(cluster, what, namespace, _selectors(labels, fields), JSON)
+
+    def each(
+        self, cluster: str, what: Resource, *, namespace: str = "", labels: str = "", fields: str = ""
+    ) -> Iterator[JsonObject]:
+        """As `list`, one by one, with one page in memory at a time: for what is too much to be held. GoneError in the middle of
+        it: what came so far is of no use, begin anew.
+        """
+        selectors = _selectors(labels, fields)
+        request = Request("GET", what.collection(namespace), selectors, accept=JSON)
+        for page in self._pages(cluster, request):
+            yield from page
 
     def list_metadata(
         self, cluster: str, what: Resource, *, namespace: str = "", labels: str = ""
@@ -252,13 +264,12 @@ class ClusterApi:
         request = Request("GET", what.collection(namespace), selectors, accept=accept)
         for _ in range(self._patience.restarts):
             try:
-                return self._pages(cluster, request)
+                return tuple(chain.from_iterable(self._pages(cluster, request)))
             except GoneError:
                 continue  # the continue token expired: what was read so far is of no use, the list begins anew
-        return self._pages(cluster, request)
+        return tuple(chain.from_iterable(self._pages(cluster, request)))
 
-    def _pages(self, cluster: str, first: Request) -> tuple[JsonObject, ...]:
-        items: list[JsonObject] = []
+    def _pages(self, cluster: str, first: Request) -> Iterator[Sequence[JsonObject]]:
         token = ""
         while True:
             more = (("continue", token),) if token else ()
@@ -268,10 +279,10 @@ class ClusterApi:
             found = page.get("items", _MISSING)
             if not isinstance(found, list | None) or not all(map(is_object, found or ())):
                 raise UnreachableError(f"{where(cluster, first)}: the answer is not a list of objects")
-            items += found or ()  # Go writes an empty list as null
+            yield found or ()  # Go writes an empty list as null
             following = str(metadata(page).get("continue") or "")
             if not following:
-                return tuple(items)
+                return
             if following == token:
                 raise UnreachableError(
                     f"{where(cluster, first)}: the server gives the same page again and again"

@@ -29,11 +29,16 @@ def read_desired(source: Source, revision: str | None, cache: ReadingCache) -> t
     nothing is known then, and that is never an empty fleet.
     """
     tree = source.tree(revision)
+    return read_tree(tree, cache), tree.commit
+
+
+def read_tree(tree: Tree, cache: ReadingCache) -> DesiredState:
+    """The desired state of a tree. Raises SourceError where a file of it cannot be read."""
     if cache.last is None or cache.last_entries != tree.entries:
         state = _load(tree, cache)
         _forget(tree, cache)
         cache.last, cache.last_entries = state, tree.entries
-    return cache.last, tree.commit
+    return cache.last
 
 
 def _load(tree: Tree, cache: ReadingCache) -> DesiredState:

@@ -79,6 +79,8 @@ class _Known:
     """Why its webhook hears nobody, as was told last."""
     forge: str = ""
     """Why its forge takes no commit status, as was told last."""
+    previews: str = ""
+    """Why its pull requests get no previews, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
 
@@ -112,6 +114,8 @@ class Telemetry:
     """The same."""
     board: Board | None = None
     """None as long as nobody brings statuses to forges."""
+    previews: Board | None = None
+    """None as long as nobody brings previews to pull requests."""
     fleets: frozenset[str] | None = None
     """The Fleets that were listed last, by name alone; None: they have not been listed yet."""
     leads: bool = False
@@ -141,8 +145,8 @@ class Telemetry:
                     told = _commands(fleet).said(trouble)
                     self.log.tell(WriteTroubled(fleet=fleet, reason=told, times=times))
             self._tell(fleet, found)
-            if self.board is not None and not fault:
-                self.board.looked(fleet, look)
+            for board in self._boards() if not fault else ():
+                board.looked(fleet, look)
 
     def stepped(self, fleet: str, seconds: float) -> None:
         """A whole pass is over, reads and writes included; it took so many seconds."""
@@ -159,8 +163,8 @@ class Telemetry:
             known.polls, found = poll_happenings(known.polls, poll)
             self.log.tell(_poll_done(fleet, poll))
             self._tell(fleet, found)
-            if self.board is not None:
-                self.board.polled(fleet, poller)
+            for board in self._boards():
+                board.polled(fleet, poller)
 
     def ordered(self, fleet: str, said: tuple[str, ...]) -> None:
         """What somebody asked for by annotations was done, or refused."""
@@ -183,9 +187,12 @@ class Telemetry:
         with self._guarded("telling of a fleet's mode"):
             self.measures.moded(fleet, mode)
             if mode is FleetMode.ELSEWHERE:
-                self._known(fleet).forge = ""  # nobody here asks it any more, so nobody would take it back
-                if self.board is not None:
-                    self.board.left(fleet)
+                known = self._known(fleet)
+                known.forge = known.previews = (
+                    ""  # nobody here asks it any more, so nobody would take it back
+                )
+                for board in self._boards():
+                    board.left(fleet)
 
     def expires(self, fleet: str, credential: Credential, said: Claimed | None) -> None:
         """What a credential says of its life; None: nothing."""
@@ -208,7 +215,7 @@ class Telemetry:
 
     def beside(self, fleet: str) -> JsonObject:
         """What the status of the Fleet shows beside the rollout: whom it cannot tell, why its webhook hears nobody,
-        and why its forge takes no commit status.
+        why its forge takes no commit status, and why its pull requests get no previews.
         """
         found: JsonObject = {}
         with self._guarded("showing what stands beside a rollout"):
@@ -218,6 +225,8 @@ class Telemetry:
                 found["webhook"] = {"problem": deaf}
             if forge := self._known(fleet).forge:
                 found["forge"] = {"problem": forge}
+            if previews := self._known(fleet).previews:
+                found["previews"] = {"problem": previews}
         return found
 
     def forged(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
@@ -241,6 +250,28 @@ class Telemetry:
                     known.forge = why[:_LONGEST_PROBLEM]
                     text = f"its forge takes no commit status, and the rollout goes on: {why}"
                     self._tell(fleet, (Happening(Reason.FORGE_FAILED, text),))
+                case _:
+                    assert_never(told)
+
+    def previewed(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
+        """The pull requests of a fleet get no previews any more, or not all of them do; or that is over. As `forged`."""
+        with self._guarded("telling of previews"):
+            with self._lock:
+                known = self._fleets.get(fleet)
+            if known is None:
+                return
+            match told:
+                case ForgeWell.NONE_NAMED:
+                    known.previews = ""
+                case ForgeWell.TAKES_AGAIN:
+                    known.previews = ""
+                    again = Happening(Reason.PREVIEWS_RECOVERED, "its pull requests get previews again")
+                    self._tell(fleet, (again,))
+                case GitopsMcError(message=message, hint=hint):
+                    why = _commands(fleet).said(f"{message}; {hint}" if hint else message)
+                    known.previews = why[:_LONGEST_PROBLEM]
+                    text = f"its pull requests have no previews, or not all of them: {why}"
+                    self._tell(fleet, (Happening(Reason.PREVIEWS_FAILED, text),))
                 case _:
                     assert_never(told)
 
@@ -286,8 +317,8 @@ class Telemetry:
                 self.notifier.forget(gone)
             for title in gone:
                 self.measures.forgotten(title)
-                if self.board is not None:
-                    self.board.left(title)
+                for board in self._boards():
+                    board.left(title)
                 self.log.tell(FleetForgotten(fleet=title))
 
     def failed(self, fleet: str, error: BaseException) -> None:
@@ -302,6 +333,9 @@ class Telemetry:
                 self.log.tell(WebhookAnswered(fleet=fleet, answer=code, times=times))
 
     # ------------------------------------------------------------------------------------------------------- within
+
+    def _boards(self) -> tuple[Board, ...]:
+        return tuple(board for board in (self.board, self.previews) if board is not None)
 
     def _title(self, name: str) -> str:
         return f"{self.namespace}/{name}"

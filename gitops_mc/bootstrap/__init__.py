@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitops_mc.app.api import ClusterApi
     from gitops_mc.app.authoring_ports import WorkFolder
     from gitops_mc.app.ports import Clock, MemoryStore, Workers
+    from gitops_mc.app.preview_ports import Pulls
     from gitops_mc.app.use_cases.planning import Session
     from gitops_mc.core.rollout.driver import Driver
     from gitops_mc.sandbox.options import SandboxOptions
@@ -58,6 +59,13 @@ def open_repository(path: str, revision: str | None = None) -> Repository:
     from gitops_mc.adapters.sources import open_source  # noqa: PLC0415 - see above
 
     return Repository(open_source(path, revision))
+
+
+def open_pulls(path: str) -> Pulls:
+    """Pull requests of the Git repository at `path`, which is only read. Raises SourceError when it is used."""
+    from gitops_mc.adapters.git_pulls import GitPulls  # noqa: PLC0415 - see above
+
+    return GitPulls(path)
 
 
 def work_folder(path: str) -> WorkFolder:

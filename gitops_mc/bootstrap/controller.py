@@ -6,7 +6,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +27,7 @@ from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.controller.fleet_loop import FleetLoop
 from gitops_mc.app.controller.lease import LeaderOnly, Leadership, LeadershipLostError, Renewing, Terms
 from gitops_mc.app.controller.objects import FleetObjects
+from gitops_mc.app.controller.previews_shown import PreviewsShown
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.log_events import ControllerStarted, ControllerStopped, Level
 from gitops_mc.app.ports import Clock, Transport
@@ -37,11 +38,15 @@ from gitops_mc.bootstrap.forges import Forges
 from gitops_mc.bootstrap.hooks import Hooks
 from gitops_mc.bootstrap.means import Data, ProcessMeans
 from gitops_mc.bootstrap.observing import Observing
+from gitops_mc.bootstrap.preview_making import PreviewMaker, Watched, looking
+from gitops_mc.bootstrap.pulls import PullCaches, PullDesks
 from gitops_mc.bootstrap.ways import Way
 from gitops_mc.core.errors import UsageError
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 EXIT_LOST: Final = 1
+_PREVIEWS: Final = ".previews"
+"""No Fleet is called so."""
 _CLOSING: Final = 2.0
 """Seconds that probes, webhook and Events have to end in."""
 STOPS_WITHIN: Final = 9.0
@@ -151,7 +156,11 @@ def _connected(
         options.namespace,
         wires.leadership,
         lambda name: FleetLoop(
-            FleetObjects(wires.kept(name), options.namespace, name), means(name), clock, observing.telemetry
+            FleetObjects(wires.kept(name), options.namespace, name),
+            means(name),
+            clock,
+            observing.telemetry,
+            previewed=wires.shown,
         ),
         observing.telemetry,
         reading,
@@ -160,6 +169,7 @@ def _connected(
     attic = wires.attic(made)
     observing.attach(made, lambda text: _redacted(made, text), wires.events(), data)
     observing.tell_forges(Forges(data, folder / "forges", made.fleet), wires.may_write)
+    wires.show_previews(made, means, data)
     try:
         if options.probes is not None:
             observing.serve_probes(*options.probes)
@@ -188,6 +198,7 @@ class _Wires:
         self._home = observing.measured(self.way)
         self.reading = self._api(self._home)
         """Unguarded: for what only reads, for the identity, and for a standby's knock."""
+        self.shown = PreviewsShown()
         machine = SystemClock(stop)
         lease_api = ClusterApi(self._home, machine, jitter=self._jitter, patience=_QUICK)
         self.leadership = Leadership(
@@ -205,8 +216,29 @@ class _Wires:
             LeaderOnly(self._home, self.leadership.may_write, self._ended, self._options.terms.call)
         )
 
-    def means(self, identity: str, data: Data, fleet: str) -> ProcessMeans:
-        """What the spec of a Fleet leads to. Raises UsageError."""
+    def show_previews(self, made: Controller, means: Callable[[str, str], ProcessMeans], data: Data) -> None:
+        """From now on pull requests show previews."""
+        shelf = Shelf(self._options.cache / "pulls", self._options.namespace)
+        caches = PullCaches(shelf, data, self._options.unprotected)
+        caches.sweep()
+
+        def watched(title: str) -> Watched | None:
+            loop = made.loops.get(title.rpartition("/")[2])
+            if loop is None:
+                return None
+            return Watched(loop.objects, None if loop.poller is None else loop.poller.source)
+
+        maker = PreviewMaker(
+            watched,
+            caches,
+            lambda spec, seen: looking(means(spec.name, _PREVIEWS), spec, seen),
+            self._clock.now,
+        )
+        desks = PullDesks(Forges(data, self._folder / _PREVIEWS / "forges", made.fleet), caches)
+        self._observing.show_previews(desks, maker, self.shown, self.may_write, self._jitter)
+
+    def means(self, identity: str, data: Data, fleet: str, below: str = "") -> ProcessMeans:
+        """What the spec of a Fleet leads to; its credentials stand as files below a folder of this name. Raises UsageError."""
         way = home_transport(self._options.home)
         return ProcessMeans(
             identity=identity,
@@ -217,7 +249,7 @@ class _Wires:
             guard=self._guarded,
             clock=self._clock,
             data=data,
-            files=PrivateFiles(self._folder / fleet),
+            files=PrivateFiles(self._folder / below / fleet),
             expires=self._observing.telemetry.expires,
         )
 

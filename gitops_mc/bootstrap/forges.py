@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
-from typing import Final
+from typing import Final, Protocol
 
-from gitops_mc.adapters.forge_github import Access, App, GithubForge, Token
-from gitops_mc.adapters.forge_gitlab import GitlabForge
+from gitops_mc.adapters.forge_github import Access, App, Token
+from gitops_mc.adapters.forge_github_pulls import GiteaPulls, GithubPulls
+from gitops_mc.adapters.forge_gitlab_pulls import GitlabPulls
 from gitops_mc.adapters.private_files import PrivateFiles
 from gitops_mc.adapters.system import ThreadWorkers
-from gitops_mc.app.controller.commits_told import CommitsTold
-from gitops_mc.app.forge_ports import Forge, NoForge
+from gitops_mc.app.forge_ports import NoForge
+from gitops_mc.app.pull_ports import PullRequests
 from gitops_mc.bootstrap.means import Data
 from gitops_mc.core.custom.fleet_spec import FleetSpecError, Ref, fleet_spec
 from gitops_mc.core.custom.forge_spec import ForgeKind, ForgeSpec, Place, place_of
@@ -34,7 +35,7 @@ class _Made:
     spec: ForgeSpec
     place: Place
     credentials: str
-    forge: Forge
+    forge: PullRequests
     ca: Path | None
 
 
@@ -50,7 +51,7 @@ class Forges:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _made: dict[str, _Made] = field(default_factory=dict)
 
-    def __call__(self, fleet: str) -> Forge | NoForge:
+    def __call__(self, fleet: str) -> PullRequests | NoForge:
         """As the port promises."""
         body = self.body_of(fleet)
         if not body:
@@ -114,23 +115,31 @@ def _token(held: bytes, ref: Ref) -> str:
     return text
 
 
-def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> Forge:
+def _forge(kind: ForgeKind, place: Place, access: Access, ca: Path | None) -> PullRequests:
     match kind, access:
         case ForgeKind.GITLAB, Token(token):
-            return GitlabForge(place, token, ca)
+            return GitlabPulls(place, token, ca)
         case ForgeKind.GITHUB, _:
-            return GithubForge(place, access, ca)
+            return GithubPulls(place, access, ca)
         case ForgeKind.GITEA, Token():
-            return GithubForge(place, access, ca)
+            return GiteaPulls(place, access, ca)
         case _:
             raise FleetSpecError("spec.forge.appRef is for GitHub", hint="tokenRef: {name: SECRET, key: KEY}")
+
+
+class Telling(Protocol):
+    """What is to be told to forges."""
+
+    def jobs(self) -> Mapping[str, Callable[[], None]]:
+        """What is to be done now, by Fleet; each job takes as long as its forge does."""
+        ...
 
 
 @dataclass(slots=True)
 class ForgeJobs:
     """Runs what is to be told to forges, on threads of its own."""
 
-    told: CommitsTold
+    told: Telling
     crashed: Callable[[str, BaseException], object]
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(AT_ONCE))
 

@@ -27,6 +27,7 @@ from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.controller.sources import Poller
 from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Clock, Transport
+from gitops_mc.app.stopping import ReadOnlyOnce
 from gitops_mc.app.telemetry_ports import Credential
 from gitops_mc.bootstrap.ways import ByCluster, OwnWay, Way
 from gitops_mc.core.custom.fleet_spec import FleetSpec, GatewayRef, GitSource, Ref
@@ -93,6 +94,34 @@ class Data:
             ) from error
 
 
+def git_access(data: Data, said: GitSource) -> GitAccess:
+    """What it takes to be let in to the repository of a Fleet, as it stands in Secrets and ConfigMaps now. Raises GitopsMcError."""
+    credentials, called = _git_credentials(data, said)
+    ca = data.certificates(said.ca) if said.ca else b""
+    trust = None
+    if said.signers is not None:
+        keys = data.config(said.signers)
+        trust = Trust(
+            gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""), held_by=f"ConfigMap {said.signers.name}"
+        )
+    return GitAccess(credentials, ca, said.known_hosts.encode(), trust, called)
+
+
+def _git_credentials(data: Data, said: GitSource) -> tuple[Credentials | None, Called]:
+    called = Called(
+        ca=f"the certificates under ca.crt of ConfigMap {said.ca.name}" if said.ca else "",
+        known_hosts="spec.source.knownHosts of the Fleet",
+        trust=f"the keys in ConfigMap {said.signers.name}" if said.signers else "",
+    )
+    if said.credentials is None:
+        return None, called
+    secret, name = data.secret(said.credentials), said.credentials.name
+    under = f"under {key_of(secret)} of Secret {name}"
+    return credentials_of(secret, f"Secret {name}"), replace(
+        called, credentials=f"the credentials {under}", key=f"the key {under}"
+    )
+
+
 @dataclass(slots=True)
 class ProcessMeans:
     """What a Fleet's spec leads to."""
@@ -154,36 +183,18 @@ class ProcessMeans:
         api = ClusterApi(transport, self.clock, jitter=jitter)
         return Executor(api, self.clock, ThreadWorkers(_CALLS_AT_ONCE), _NoStore())
 
+    def looking(self, spec: FleetSpec) -> Transport:
+        """A way to the clusters for whoever only looks, with connections of its own; until `close`. Raises GitopsMcError."""
+        return ReadOnlyOnce(self._clusters(spec), lambda: True)
+
     def tend(self, spec: FleetSpec) -> None:
         """Take over what has been renewed in Secrets. Raises GitopsMcError where one cannot be read."""
         self._written(spec)
 
     def _git_access(self, spec: FleetSpec) -> GitAccess:
-        said = spec.source
-        credentials, called = self._git_credentials(said)
-        self.expires(spec.title, Credential.GIT, claimed(token_of(credentials)))
-        ca = self.data.certificates(said.ca) if said.ca else b""
-        trust = None
-        if said.signers is not None:
-            keys = self.data.config(said.signers)
-            trust = Trust(
-                gpg=keys.get("gpg", b""), ssh=keys.get("ssh", b""), held_by=f"ConfigMap {said.signers.name}"
-            )
-        return GitAccess(credentials, ca, said.known_hosts.encode(), trust, called)
-
-    def _git_credentials(self, said: GitSource) -> tuple[Credentials | None, Called]:
-        called = Called(
-            ca=f"the certificates under ca.crt of ConfigMap {said.ca.name}" if said.ca else "",
-            known_hosts="spec.source.knownHosts of the Fleet",
-            trust=f"the keys in ConfigMap {said.signers.name}" if said.signers else "",
-        )
-        if said.credentials is None:
-            return None, called
-        secret, name = self.data.secret(said.credentials), said.credentials.name
-        under = f"under {key_of(secret)} of Secret {name}"
-        return credentials_of(secret, f"Secret {name}"), replace(
-            called, credentials=f"the credentials {under}", key=f"the key {under}"
-        )
+        access = git_access(self.data, spec.source)
+        self.expires(spec.title, Credential.GIT, claimed(token_of(access.credentials)))
+        return access
 
     def _clusters(self, spec: FleetSpec) -> Transport:
         """Global is reached as the controller reaches it, unless a kubeconfig says otherwise: the gateway's token needs no

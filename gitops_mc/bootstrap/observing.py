@@ -17,14 +17,18 @@ from gitops_mc.adapters.telemetry_metrics import Metrics
 from gitops_mc.adapters.telemetry_transport import MeasuredTransport
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.commits_told import CommitsTold
+from gitops_mc.app.controller.previews_shown import PreviewsShown
+from gitops_mc.app.controller.previews_told import PreviewsTold
 from gitops_mc.app.controller.running import Controller
 from gitops_mc.app.forge_ports import OpenForge
 from gitops_mc.app.log_events import Level
 from gitops_mc.app.notifying import Notifier
 from gitops_mc.app.ports import Clock, Transport
+from gitops_mc.app.pull_ports import MakePreview, OpenPullDesk
 from gitops_mc.app.telemetry import Telemetry
 from gitops_mc.bootstrap.forges import ForgeJobs
 from gitops_mc.bootstrap.means import Data
+from gitops_mc.bootstrap.pulls import LiveDigests, PullBoard
 from gitops_mc.core.model import JsonObject
 from gitops_mc.web.probes import Leading, Probes, Readiness, Standby, Starting
 from gitops_mc.web.pulse import Pulse, Pulses
@@ -58,7 +62,7 @@ class Observing:
     _redact: Callable[[str], str] = str
     _events: KubernetesEvents | None = None
     _notifier: Notifier | None = None
-    _forges: ForgeJobs | None = None
+    _forges: list[ForgeJobs] = field(default_factory=list)
     _workers: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(1))
     _senders: ThreadWorkers = field(default_factory=lambda: ThreadWorkers(_SENT_AT_ONCE))
     """Of their own, and each destination by itself: a chat service that hangs keeps no Event and nobody else waiting."""
@@ -120,7 +124,32 @@ class Observing:
         """From now on commits have statuses on the forges of the Fleets that name one, while `may`. Any thread."""
         board = CommitsTold(open_forge, may, self.telemetry.forged, self._clean, self.clock.now)
         self.telemetry.board = board
-        self._forges = ForgeJobs(board, self.log.crashed)
+        self._forges.append(ForgeJobs(board, self.log.crashed))
+
+    def show_previews(
+        self,
+        desks: OpenPullDesk,
+        make: MakePreview,
+        shown: PreviewsShown,
+        may: Callable[[], bool],
+        jitter: Callable[[], float],
+    ) -> None:
+        """From now on the pull requests of the Fleets that want it show previews, while `may`. Any thread."""
+        live = LiveDigests()
+        board = PreviewsTold(
+            desks,
+            make,
+            live,
+            shown.add,
+            may,
+            self.telemetry.previewed,
+            lambda fleet, error: self.log.crashed(f"a preview of {fleet}", error),
+            self._clean,
+            self.clock.now,
+            jitter,
+        )
+        self.telemetry.previews = PullBoard(board, live, shown)
+        self._forges.append(ForgeJobs(board, self.log.crashed))
 
     def serve_probes(self, address: str, port: int) -> Running:
         """`/healthz`, `/readyz`, `/metrics`. Raises UsageError."""
@@ -155,9 +184,8 @@ class Observing:
         self._events = self._notifier = None
         self._workers.close()
         self._senders.close()
-        if self._forges is not None:
-            self._forges.close()
-            self._forges = None
+        while self._forges:
+            self._forges.pop().close()
         for running in self._serving:
             running.stop(max(0.0, end - time.monotonic()))
 
@@ -183,8 +211,7 @@ class Observing:
             self._workers.map({_EVENTS: events.flush}, within=_NO_WAIT)
         if self._notifier is not None:
             self._tell_people(self._notifier)
-        forges = self._forges
-        if forges is not None:
+        for forges in tuple(self._forges):
             forges.run()
 
     def _tell_people(self, notifier: Notifier) -> None:

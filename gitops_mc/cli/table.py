@@ -46,6 +46,7 @@ COMMANDS: tuple[Row, ...] = (
     Row(Section.LOOK, "render", "Print the desired objects as they would be sent.", "render"),
     Row(Section.LOOK, "diff", "Show what differs between Git and the clusters.", "diff"),
     Row(Section.LOOK, "plan", "Show what would be done, and to which nodes.", "plan"),
+    Row(Section.LOOK, "preview", "Show what merging a pull request comes to, node by node.", "preview"),
     Row(Section.LOOK, "status", "Show how the rollout stands.", "status"),
     Row(Section.LOOK, "why", "Say why a cluster or pool is where it is, and what to do.", "why"),
     Row(Section.LOOK, "doctor", "Check the platform's prerequisites on every cluster.", "doctor"),

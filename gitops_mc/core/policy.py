@@ -165,6 +165,15 @@ class Sensitive:
     modules: tuple[ObjectPattern, ...] = ()
     kernel_arguments: bool = False
 
+    def joined(self, other: Sensitive) -> Sensitive:
+        """What either says: nothing becomes less sensitive because somebody asks for it in a pull request."""
+        return Sensitive(
+            tuple(dict.fromkeys((*self.paths, *other.paths))),
+            tuple(dict.fromkeys((*self.units, *other.units))),
+            tuple(dict.fromkeys((*self.modules, *other.modules))),
+            self.kernel_arguments or other.kernel_arguments,
+        )
+
 
 DEFAULT_FLEET = "default"
 """The fleet's name where fleet.yaml gives none; any fleet takes such objects over."""

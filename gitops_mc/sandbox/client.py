@@ -11,7 +11,7 @@ import msgspec
 
 from gitops_mc.app.ports import JSON, JSON_PATCH, MERGE_PATCH, Request, Response
 from gitops_mc.core.errors import ApiError
-from gitops_mc.core.model import JsonObject, name_of
+from gitops_mc.core.model import JsonObject, metadata, name_of
 
 _MACHINE = "/apis/machineconfiguration.alauda.io/v1alpha1"
 _MODULE = "/apis/cluster.alauda.io/v1alpha1"
@@ -20,6 +20,9 @@ _APPS = "/apis/apps/v1/namespaces/cpaas-system"
 COLLECTIONS: Mapping[str, str] = MappingProxyType(
     {
         "nodes": "/api/v1/nodes",
+        "namespaces": "/api/v1/namespaces",
+        "pods": "/api/v1/pods",
+        "poddisruptionbudgets": "/apis/policy/v1/poddisruptionbudgets",
         "deployments": f"{_APPS}/deployments",
         "daemonsets": f"{_APPS}/daemonsets",
         "appreleases": "/apis/operator.alauda.io/v1alpha1/namespaces/cpaas-system/appreleases",
@@ -32,7 +35,10 @@ COLLECTIONS: Mapping[str, str] = MappingProxyType(
         "clusters": "/apis/platform.tkestack.io/v1/clusters",
     }
 )
-"""Where the objects stand that actors read and write; components live in cpaas-system."""
+"""Where the objects stand that actors read and write; components live in cpaas-system, pods and budgets in any namespace."""
+
+
+_ANYWHERE = ("pods", "poddisruptionbudgets")
 
 
 class Handler(Protocol):
@@ -58,36 +64,40 @@ class ApiClient:
         self._token = token
         self._manager = manager
 
-    def get(self, resource: str, name: str) -> JsonObject | None:
+    def get(self, resource: str, name: str, namespace: str = "") -> JsonObject | None:
         """The object, or None where there is none."""
-        response = self._send("GET", f"{COLLECTIONS[resource]}/{name}")
+        response = self._send("GET", f"{_collection(resource, namespace)}/{name}")
         return None if response.status == 404 else _body(response)
 
-    def list_all(self, resource: str) -> list[JsonObject]:
-        """All objects; where the API itself is not served, none. Items carry no kind, as on a real server."""
-        response = self._send("GET", COLLECTIONS[resource])
+    def list_all(self, resource: str, *, fields: str = "") -> list[JsonObject]:
+        """All objects that a field selector takes; where the API itself is not served, none. Items carry no kind, as on a real
+        server.
+        """
+        query = (("fieldSelector", fields),) if fields else ()
+        response = self._send("GET", COLLECTIONS[resource], query=query)
         items: list[JsonObject] = [] if response.status == 404 else _body(response)["items"]
         return items
 
     def create(self, resource: str, body: JsonObject) -> JsonObject:
-        return _body(self._write("POST", COLLECTIONS[resource], body, JSON))
+        namespace = str(metadata(body).get("namespace", "")) if resource in _ANYWHERE else ""
+        return _body(self._write("POST", _collection(resource, namespace), body, JSON))
 
     def replace(self, resource: str, body: JsonObject) -> JsonObject:
         return _body(self._write("PUT", f"{COLLECTIONS[resource]}/{name_of(body)}", body, JSON))
 
-    def merge(self, resource: str, name: str, patch: JsonObject) -> JsonObject:
-        return _body(self._write("PATCH", f"{COLLECTIONS[resource]}/{name}", patch, MERGE_PATCH))
+    def merge(self, resource: str, name: str, patch: JsonObject, namespace: str = "") -> JsonObject:
+        return _body(self._write("PATCH", f"{_collection(resource, namespace)}/{name}", patch, MERGE_PATCH))
 
-    def merge_status(self, resource: str, name: str, status: JsonObject) -> JsonObject:
-        path = f"{COLLECTIONS[resource]}/{name}/status"
+    def merge_status(self, resource: str, name: str, status: JsonObject, namespace: str = "") -> JsonObject:
+        path = f"{_collection(resource, namespace)}/{name}/status"
         return _body(self._write("PATCH", path, {"status": status}, MERGE_PATCH))
 
     def json_patch(self, resource: str, name: str, operations: list[JsonObject]) -> JsonObject:
         return _body(self._write("PATCH", f"{COLLECTIONS[resource]}/{name}", operations, JSON_PATCH))
 
-    def delete(self, resource: str, name: str) -> None:
+    def delete(self, resource: str, name: str, namespace: str = "") -> None:
         """Delete an object; one that is gone is no error."""
-        response = self._send("DELETE", f"{COLLECTIONS[resource]}/{name}")
+        response = self._send("DELETE", f"{_collection(resource, namespace)}/{name}")
         if response.status != 404:
             _body(response)
 
@@ -142,6 +152,14 @@ class Cache:
         """What a write of our own answered: no need to read it again."""
         if self._objects is not None:
             self._objects[name_of(written)] = written
+
+
+def _collection(resource: str, namespace: str) -> str:
+    path = COLLECTIONS[resource]
+    if not namespace:
+        return path
+    root, _, plural = path.rpartition("/")
+    return f"{root}/namespaces/{namespace}/{plural}"
 
 
 def _body(response: Response) -> JsonObject:

@@ -31,6 +31,7 @@ from gitops_mc.sandbox.moduleinfo import Publication, config_body, plugin_body
 from gitops_mc.sandbox.modules import ModuleController, PlatformOptions
 from gitops_mc.sandbox.nodes.machine import Machine, NodeLog
 from gitops_mc.sandbox.people import Agenda, Person
+from gitops_mc.sandbox.pods.workload import Workload
 from gitops_mc.sandbox.schedule import ActorFailure, Schedule
 from gitops_mc.sandbox.site import WORKER_LABEL, ClusterSite, ClusterSpec
 from gitops_mc.sandbox.transport import DirectTransport
@@ -182,6 +183,11 @@ class SandboxFleet:
         """A node joins; without labels it is a worker."""
         with self._lock:
             self._sites[cluster].add_node(name, {WORKER_LABEL: ""} if labels is None else labels)
+
+    def run(self, cluster: str, workload: Workload) -> None:
+        """Somebody deploys something there. Its pods are evicted by drains, as its budget allows, and made anew elsewhere."""
+        with self._lock:
+            self._sites[cluster].run(workload)
 
     def set_phase(self, cluster: str, phase: str) -> None:
         """What the platform's inventory says of a cluster from now on; `Running` when good."""

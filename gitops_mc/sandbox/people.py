@@ -21,8 +21,8 @@ class Person:
         self._edit = ApiClient(server, token, "kubectl-edit")
         self._apply = ApiClient(server, token, "kubectl-client-side-apply")
 
-    def get(self, resource: str, name: str) -> JsonObject | None:
-        return self._edit.get(resource, name)
+    def get(self, resource: str, name: str, namespace: str = "") -> JsonObject | None:
+        return self._edit.get(resource, name, namespace)
 
     def list_all(self, resource: str) -> list[JsonObject]:
         return self._edit.list_all(resource)
@@ -43,9 +43,9 @@ class Person:
     def unpause(self, pool: str) -> None:
         self._edit.merge("machineconfigpools", pool, {"spec": {"paused": False}})
 
-    def edit(self, resource: str, name: str, patch: JsonObject) -> JsonObject:
+    def edit(self, resource: str, name: str, patch: JsonObject, namespace: str = "") -> JsonObject:
         """`kubectl edit`: a merge patch."""
-        return self._edit.merge(resource, name, patch)
+        return self._edit.merge(resource, name, patch, namespace)
 
     def apply(self, resource: str, body: JsonObject) -> JsonObject:
         """`kubectl apply`, client side: creates, or patches, notes what was applied, and removes what it applied before
@@ -61,8 +61,8 @@ class Person:
         before = json.loads(annotations_of(live).get(_LAST_APPLIED, "{}"))
         return self._apply.merge(resource, name_of(body), _dropping(before, written))
 
-    def delete(self, resource: str, name: str) -> None:
-        self._edit.delete(resource, name)
+    def delete(self, resource: str, name: str, namespace: str = "") -> None:
+        self._edit.delete(resource, name, namespace)
 
 
 def _dropping(before: JsonObject, body: JsonObject) -> JsonObject:

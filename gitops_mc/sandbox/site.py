@@ -19,8 +19,11 @@ from gitops_mc.sandbox.nodes.machine import Machine
 from gitops_mc.sandbox.operator import components
 from gitops_mc.sandbox.operator.controller import MachineConfigOperator, OperatorOptions
 from gitops_mc.sandbox.operator.pools import stamp
+from gitops_mc.sandbox.pods.budgets import BudgetController
+from gitops_mc.sandbox.pods.workload import Workload, WorkloadController
 
 WORKER_LABEL = "node-role.kubernetes.io/worker"
+_CONTROLLERS = "system:kube-controller-manager"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class ClusterSite:
             self.add_node(f"{spec.name}-m{number + 1}", {CONTROL_PLANE_LABEL: ""})
         for number in range(spec.workers):
             self.add_node(f"{spec.name}-w{number + 1}", {WORKER_LABEL: ""})
+        self._enlist(BudgetController(spec.name, self._controllers()), server, _CONTROLLERS)
 
     def client(self, user: str, manager: str) -> ApiClient:
         """A client in the name of a user, who may do everything."""
@@ -100,6 +104,20 @@ class ClusterSite:
             seed=self._seed,
         )
         self._enlist(daemon, self.server, _node_user(node))
+
+    # ---------------------------------------------------------------------------------------------- workloads
+
+    def run(self, workload: Workload) -> None:
+        """Somebody deploys something: its namespace, its budget if it has one, and its pods, which are kept up."""
+        person = self.client("person", "kubectl-create")
+        if person.get("namespaces", workload.namespace) is None:
+            space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": workload.namespace}}
+            person.create("namespaces", space)
+        if workload.min_available is not None:
+            person.create("poddisruptionbudgets", workload.budget())
+        user = f"workload:{workload.namespace}/{workload.name}"
+        client = self.client(user, "kube-controller-manager")
+        self._enlist(WorkloadController(self.spec.name, client, workload), self.server, user)
 
     # ------------------------------------------------------------------------------------------------ modules
 
@@ -157,10 +175,12 @@ class ClusterSite:
         self.operator = MachineConfigOperator(self.spec.name, client, self._faults, self.spec.operator)
         self._enlist(self.operator, self.server, user)
 
+    def _controllers(self) -> ApiClient:
+        return self.client(_CONTROLLERS, "kube-controller-manager")
+
     def _start_controllers(self) -> None:
-        user = "system:kube-controller-manager"
-        client = self.client(user, "kube-controller-manager")
-        self._enlist(components.ComponentController(self.spec.name, client), self.server, user)
+        controller = components.ComponentController(self.spec.name, self._controllers())
+        self._enlist(controller, self.server, _CONTROLLERS)
         for node in self.machines:
             self._start_daemon(node)
 

@@ -89,16 +89,18 @@ def _said(command: list[str], where: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Gitea:
-    """One that runs, with a user `mei`, a project `mei/fleet` of hers and a token."""
+    """One that runs, with users `mei`, who has a project `mei/fleet`, and `eve`, who has nothing, and a token of each."""
 
     url: str
     token: str
     commit: str
+    eve: str
+    """Her token."""
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None, token: str = "") -> Any:
         """Its API, without any client of ours. What is refused is a failure."""
         connection = http.client.HTTPConnection(self.url.removeprefix("http://"), timeout=30)
-        headers = {"authorization": f"token {self.token}", "content-type": "application/json"}
+        headers = {"authorization": f"token {token or self.token}", "content-type": "application/json"}
         connection.request(method, f"/api/v1{path}", None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()
         told = json.loads(answer.read() or b"null")
@@ -126,30 +128,17 @@ def gitea(work: Path) -> Iterator[Gitea]:
         return (done.stdout.strip().splitlines() or [""])[-1]
 
     run("migrate")
-    run(
-        "admin",
-        "user",
-        "create",
-        "--username",
-        "mei",
-        "--password",
-        "opens-nothing",
-        "--email",
-        "m@example.com",
-        "--must-change-password=false",
-    )
-    token = run(
-        "admin",
-        "user",
-        "generate-access-token",
-        "--username",
-        "mei",
-        "--token-name",
-        "t",
-        "--scopes",
-        "write:repository,write:user",
-        "--raw",
-    )
+
+    def user(name: str) -> str:
+        """Somebody new; gives a token."""
+        who, password = ("--username", name), ("--password", "opens-nothing", "--must-change-password=false")
+        run("admin", "user", "create", *who, *password, "--email", f"{name}@example.com")
+        scopes = "write:repository,write:user,write:issue"
+        return run(
+            "admin", "user", "generate-access-token", *who, "--token-name", "t", "--scopes", scopes, "--raw"
+        )
+
+    token, eve = user("mei"), user("eve")
 
     def up() -> tuple[Child, int]:
         port = free_port()
@@ -164,10 +153,10 @@ def gitea(work: Path) -> Iterator[Gitea]:
 
     child, port = on_free_ports(up)
     try:
-        made = Gitea(f"http://127.0.0.1:{port}", token, "")
+        made = Gitea(f"http://127.0.0.1:{port}", token, "", eve)
         made.ask("POST", "/user/repos", {"name": "fleet", "auto_init": True, "default_branch": "main"})
         head = made.ask("GET", "/repos/mei/fleet/branches/main")["commit"]["id"]
-        yield Gitea(made.url, token, head)
+        yield Gitea(made.url, token, head, eve)
     finally:
         child.stop()
 

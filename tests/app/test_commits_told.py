@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitops_mc.app.controller.commit_notes import KEPT_AT_MOST, REWORDED_EVERY
-from gitops_mc.app.controller.commits_told import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN, CommitsTold
+from gitops_mc.app.controller.commits_told import CommitsTold
+from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge
 from gitops_mc.app.looks import Look
 from gitops_mc.core.custom.commit_status import CommitState, CommitStatus, of_superseded

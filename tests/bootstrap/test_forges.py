@@ -18,7 +18,8 @@ from pathlib import Path
 import pytest
 
 from gitops_mc.adapters.forge_github import GithubForge
-from gitops_mc.adapters.forge_gitlab import GitlabForge
+from gitops_mc.adapters.forge_github_pulls import GiteaPulls, GithubPulls
+from gitops_mc.adapters.forge_gitlab_pulls import GitlabPulls
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.controller.commits_told import CommitsTold
 from gitops_mc.app.forge_ports import Forge, NoForge
@@ -100,7 +101,7 @@ def site(tmp_path: Path) -> Site:
 
 def test_each_kind_leads_to_its_adapter(site: Site) -> None:
     site.secret(token=TOKEN)
-    for kind, adapter in (("github", GithubForge), ("gitlab", GitlabForge), ("gitea", GithubForge)):
+    for kind, adapter in (("github", GithubPulls), ("gitlab", GitlabPulls), ("gitea", GiteaPulls)):
         site.forge = {"type": kind, "tokenRef": REF}
         assert type(site.forges(FLEET)) is adapter
 

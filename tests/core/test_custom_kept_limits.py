@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -30,6 +31,7 @@ from gitops_mc.core.rollout.memory import (
     Rollback,
     WaveMemory,
 )
+from gitops_mc.core.rollout.paces import Pace, Roll, Work, with_pace
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 NOW = datetime(2026, 1, 5, 8, 0, tzinfo=UTC)
@@ -183,3 +185,15 @@ def test_of_two_requests_that_undo_each_other_the_one_that_stops_comes_last() ->
         "gitops-mc.io/resume",
         "gitops-mc.io/abort",
     ]
+
+
+def test_what_rollouts_have_taught_takes_little_of_the_object_however_many_there_were() -> None:
+    paces: tuple[Pace, ...] = ()
+    for number in range(10_000):
+        work = list(Work)[number % len(Work)]
+        paces = with_pace(paces, Pace(work, 5_000, 500, 10_000_000, f"{number % 99}".ljust(253, "m")))
+    rolls = {f"pool/{n}".ljust(258, "p"): Roll(Work.REBOOT, 5_000, 500, NOW) for n in range(100)}
+    taught = replace(most_of_all(), paces=paces, rolls=rolls)
+    part = cluster_part(taught)
+    assert cluster_memory(part.spec, {"memory": part.memory}).paces == paces
+    assert len(json.dumps(part.memory)) < 128 * 1024

@@ -26,6 +26,8 @@ FOR_A_FOLDER = re.compile(r"gitops-mc (?:plan|validate|diff|doctor) REPO(?: --cl
 WITHOUT_A_CONTROLLER = {
     "core/rollout/ending.py": "the end of a run by hand, of some clusters",
     "core/render/plan_markdown.py": "a plan is made by the command line",
+    "core/render/preview/whole.py": "what shows all of a preview is run in a clone, whoever posted it",
+    "core/custom/pull_comment.py": "what shows all of a preview is run in a clone; the other is a mark that nobody reads",
     "core/doctor/plugin.py": "the doctor is a command",
     "core/authoring/templates.py": "a manifest is begun by the command line",
 }

@@ -16,10 +16,11 @@ from tests.deploy.rendering import DEPLOY, rendered
 
 CHART = DEPLOY / "chart"
 OBJECTS = CHART / "objects"
-OVERLAYS = ("monitoring", "dashboard", "network-policy", "disruption-budget")
+OVERLAYS = ("monitoring", "dashboard", "network-policy", "disruption-budget", "preview-pods")
 _HERE = {
     "crds": "crds",
     "rights": "rights",
+    "pods": "pods",
     "base": "base",
     **{name: f"overlays/{name}" for name in OVERLAYS},
 }
@@ -42,11 +43,12 @@ PAIRS = {
     "dashboard": Pair(("dashboard",), {"dashboard": {"enabled": True}}),
     "network-policy": Pair(("network-policy",), {"networkPolicy": {"enabled": True}}),
     "disruption-budget": Pair(("disruption-budget",), {"disruptionBudget": {"enabled": True}}),
+    "preview-pods": Pair(("preview-pods",), {"previewPods": {"enabled": True}}),
     "all": Pair(
         OVERLAYS,
         {
             part: {"enabled": True}
-            for part in ("monitoring", "dashboard", "networkPolicy", "disruptionBudget")
+            for part in ("monitoring", "dashboard", "networkPolicy", "disruptionBudget", "previewPods")
         },
     ),
 }

@@ -19,7 +19,7 @@ from gitops_mc.core.model import GLOBAL_CLUSTER, JsonObject
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer
 from gitops_mc.sandbox.virtual import VirtualClock
 from tests.deploy.chart import OVERLAYS
-from tests.deploy.controller import NAMESPACE
+from tests.deploy.controller import ACCOUNT, NAMESPACE
 from tests.deploy.rendering import DEPLOY, only, rendered
 from tests.sandbox.kubectl import GET_KUBECTL, find_kubectl
 
@@ -65,8 +65,11 @@ def test_everything_of_the_overlays_is_about_the_pods_of_the_base() -> None:
     for name in OVERLAYS:
         for body in rendered(DEPLOY / "overlays" / name):
             spec = body.get("spec", {})
-            assert body["metadata"]["namespace"] == NAMESPACE
             assert labels.items() <= body["metadata"]["labels"].items()
+            if body["kind"] in ("ClusterRole", "ClusterRoleBinding"):
+                assert [s["name"] for s in body.get("subjects", ())] in ([], [ACCOUNT])
+                continue
+            assert body["metadata"]["namespace"] == NAMESPACE
             if body["kind"] in ("NetworkPolicy", "PodDisruptionBudget"):
                 assert (spec.get("selector") or spec.get("podSelector"))["matchLabels"] == labels
             if body["kind"] == "ServiceMonitor":

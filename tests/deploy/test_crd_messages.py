@@ -16,6 +16,7 @@ GOOD = {"url": "https://git.example.com/f.git"}
 TOKEN = {"tokenRef": {"name": "forge", "key": "token"}}
 APP = {"appRef": {"appId": 1, "installationId": 2, "privateKeyRef": {"name": "forge", "key": "key"}}}
 FORGE = "forge.url is written https://host or https://host/path, without user, password or query"
+FORGED = {"type": "gitea", **TOKEN}
 GATEWAY = {"url": "https://gateway", "tokenRef": {"name": "t", "key": "token"}}
 NO_USER = "no user or password in source.url; use source.secretRef"
 OPS = {"name": "ops", "secretRef": {"name": "notify", "key": "ops"}}
@@ -61,6 +62,19 @@ def answered(spec: dict[str, Any]) -> tuple[int, str]:
             {"source": GOOD, "forge": {"type": "gitea", **TOKEN, "project": "fleet"}},
             "forge.project is written owner/name",
         ),
+        (
+            {"source": GOOD, "previews": {"enabled": True}},
+            "previews need forge, which says whose pull requests they are",
+        ),
+        (
+            {"source": GOOD, "forge": FORGED, "previews": {"enabled": True, "interval": "often"}},
+            "previews.interval is written like 60s, 5m or 1h30m",
+        ),
+        ({"source": GOOD, "forge": FORGED, "previews": {}}, "spec.previews.enabled: Required value"),
+        (
+            {"source": GOOD, "forge": FORGED, "previews": {"enabled": True, "trusted": {"access": "all"}}},
+            "spec.previews.trusted.access: Unsupported value",
+        ),
     ],
 )
 def test_what_is_refused_says_what_to_write_and_shows_no_pattern(spec: dict[str, Any], message: str) -> None:
@@ -80,6 +94,13 @@ def test_what_is_refused_says_what_to_write_and_shows_no_pattern(spec: dict[str,
         {"source": {"url": "file:///tmp/f.git"}},
         {"source": GOOD, "notifications": [OPS, OPS | {"name": "b", "topics": ["halted"]}]},
         {"source": GOOD, "forge": {"type": "github", **APP}},
+        {"source": GOOD, "previews": {"enabled": False}},
+        {"source": GOOD, "forge": FORGED, "previews": {"enabled": True}},
+        {
+            "source": GOOD,
+            "forge": FORGED,
+            "previews": {"enabled": True, "interval": "2m", "trusted": {"access": "named", "users": ["mei"]}},
+        },
         {
             "source": GOOD,
             "forge": {

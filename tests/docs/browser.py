@@ -88,16 +88,18 @@ def looked_at(browser: str, site: Path, profile: Path) -> tuple[Seen, ...]:
     return tuple(Seen(s["page"], s["width"], tuple(s["wide"]), tuple(s["outside"])) for s in found)
 
 
-def pictures(browser: str, site: Path, profile: Path, folder: Path, pages: Sequence[str]) -> None:
+def pictures(
+    browser: str, site: Path, profile: Path, folder: Path, pages: Sequence[str], *, height: int = 1600
+) -> None:
     """A PNG of the top of each page, at every width."""
     folder.mkdir(parents=True, exist_ok=True)
     with _served(site) as address:
         for page in pages:
             for width in WIDTHS:
                 name = folder / f"{page.replace('/', '-').removesuffix('.html')}-{width}.png"
-                frame = f'<body style="margin:0"><iframe src="{page}" style="border:0;width:{width}px;height:1600px"></iframe>'
+                frame = f'<body style="margin:0"><iframe src="{page}" style="border:0;width:{width}px;height:{height}px"></iframe>'
                 (site / "probe.html").write_text(frame, encoding="utf-8")
-                size = f"--window-size={max(width, 500)},1600"
+                size = f"--window-size={max(width, 500)},{height}"
                 _run(
                     browser,
                     profile,

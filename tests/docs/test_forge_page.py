@@ -14,7 +14,7 @@ import yaml
 from gitops_mc.adapters.forge_errors import TIMEOUT
 from gitops_mc.adapters.forge_gitlab import _STATES as GITLAB
 from gitops_mc.app.controller.commit_notes import REWORDED_EVERY
-from gitops_mc.app.controller.commits_told import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
+from gitops_mc.app.controller.forge_patience import AGAIN_FIRST, AGAIN_LAST, MENDED_WITHIN
 from gitops_mc.core.custom.commit_status import (
     LONGEST_DESCRIPTION,
     CommitStatus,

@@ -14,7 +14,7 @@ from tests.scenarios.controller_simulation import simulate as simulate_controlle
 from tests.scenarios.controller_simulation_drawn import Plot, draw_plot
 from tests.scenarios.drawn import Script, draw_script
 from tests.scenarios.simulation import Simulation
-from tests.simulation import bulk
+from tests.simulation import bulk, forecasting
 from tests.simulation.controller import play_controller_seed, play_plot
 from tests.simulation.mutants import FOUND, MISSED, MUTANTS
 from tests.simulation.mutants.controller import CONTROLLER_MUTANTS
@@ -99,6 +99,19 @@ def controlled(seed: int, shrink: bool, mutant: str | None) -> None:  # noqa: FB
             click.echo(line)
     click.echo(f"\nseed {seed}: {outcome.told or 'every invariant holds'}")
     sys.exit(1 if outcome.broken else 0)
+
+
+@simulate.command()
+@click.option("--seeds", default=200, show_default=True, help="How many.")
+@click.option("--from", "first", default=0, show_default=True, help="The first one.")
+@click.option("--jobs", default=os.cpu_count() or 1, show_default=True, help="Processes.")
+def forecast(seeds: int, first: int, jobs: int) -> None:
+    """Forecast rollouts, play them, and print how far off that was; exit 1 if too few end within the P95."""
+    tally = forecasting.run(range(first, first + seeds), jobs=jobs)
+    for line in tally.lines():
+        click.echo(line)
+    shares = (forecasting.share(tally.rollouts(number), lambda c: c.within) for number in range(2))
+    sys.exit(1 if min(shares) < forecasting.CALIBRATED else 0)
 
 
 def _told(plot: Plot) -> Iterator[str]:

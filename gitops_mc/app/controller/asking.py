@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.orders import Desk, came_to_nothing, carried_out, is_about_content, not_a_verb
-from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
+from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec, hold_told
 from gitops_mc.core.custom.requests import On, requests_on, unknown_on
 from gitops_mc.core.model import JsonObject, annotations_of
 from gitops_mc.core.policy import Approval
@@ -132,7 +132,7 @@ class Asking:
         if "abort" in ordered:
             body = self.objects.fleet
             abort = fleet_spec({**body, "spec": {**body["spec"], **ordered}}).abort
-        held = {n: _held(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
+        held = {n: hold_told(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
         return Acts(
             approved=desk.approved,
             suspended=suspended,
@@ -181,8 +181,3 @@ def _standing_on(body: JsonObject, taken: Mapping[str, str]) -> dict[str, str]:
 def _spec(body: JsonObject) -> Mapping[str, Any]:
     found: Mapping[str, Any] = body.get("spec") or {}
     return found
-
-
-def _held(hold: Mapping[str, Any]) -> str:
-    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
-    return f"{by}: {reason}" if by else reason

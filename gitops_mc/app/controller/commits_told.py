@@ -10,12 +10,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from typing import Final
 
 from gitops_mc.app.controller.commit_notes import EVER, Note, Notes
-from gitops_mc.app.controller.forge_trouble import Answer, Followed, OursError, Outcome
+from gitops_mc.app.controller.forge_patience import (
+    ABOUT_THE_ONE,
+    AGAIN_LAST,
+    LOOK_AGAIN,
+    MENDED_WITHIN,
+    OursError,
+    pause,
+)
+from gitops_mc.app.controller.forge_trouble import Answer, Followed, Outcome
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge, OpenForge
 from gitops_mc.app.looks import Look
 from gitops_mc.app.telemetry_ports import PollerView
@@ -26,27 +33,10 @@ from gitops_mc.core.custom.commit_status import (
     of_refusal,
     of_superseded,
 )
-from gitops_mc.core.errors import (
-    GitopsMcError,
-    InvalidError,
-    NotFoundError,
-    ServerError,
-    StaleError,
-    ThrottledError,
-)
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import Commit
 from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.rollout.moves import Standing
-
-AGAIN_FIRST: Final = timedelta(seconds=30)
-AGAIN_LAST: Final = timedelta(minutes=10)
-"""What did not go through is tried again after so long; twice as long each time, up to the last."""
-MENDED_WITHIN: Final = timedelta(seconds=15)
-"""How soon it is seen that somebody has corrected the Fleet or its Secret. The forge itself is not asked for that."""
-_LOOK_AGAIN: Final = timedelta(seconds=30)
-"""When a Fleet without a forge is asked again whether it has one."""
-_ABOUT_THE_COMMIT: Final = (NotFoundError, InvalidError, StaleError)
-"""The forge answered, and does not want this one; others may go through."""
 
 
 @dataclass(slots=True)
@@ -157,7 +147,7 @@ class CommitsTold:
         outcome = forge if isinstance(forge, NoForge) else self._bring_all(followed, forge)
         with self._lock:
             if isinstance(forge, NoForge):
-                followed.not_before = self.now() + _LOOK_AGAIN
+                followed.not_before = self.now() + LOOK_AGAIN
             else:
                 followed.failures, followed.not_before = 0, EVER
             if forge is NoForge.NONE_NAMED:
@@ -168,7 +158,7 @@ class CommitsTold:
         with self._lock:
             if followed.forge is not None or followed.is_due(self.now()):  # else it was only looked at
                 followed.failures += 1
-                followed.not_before = self.now() + _pause(error, followed.failures)
+                followed.not_before = self.now() + pause(error, followed.failures)
         self._tell(fleet, followed, error)
 
     def _tell(self, fleet: str, followed: Followed, outcome: Outcome) -> None:
@@ -198,7 +188,7 @@ class CommitsTold:
             try:
                 if self._bring(notes, forge, commit):
                     outcome = Answer.TOOK
-            except _ABOUT_THE_COMMIT as error:
+            except ABOUT_THE_ONE as error:
                 trouble = error if self._refused(notes, commit) else trouble
         return trouble or outcome
 
@@ -243,12 +233,3 @@ class CommitsTold:
 
 def _name(fleet: str) -> str:
     return fleet.rpartition("/")[2]
-
-
-def _pause(error: GitopsMcError, failures: int) -> timedelta:
-    """How long a forge is left alone: as long as it asks for, where it does; what needs a human is asked seldom."""
-    if not error.transient:
-        return AGAIN_LAST
-    grown = min(AGAIN_LAST, AGAIN_FIRST * float(2 ** min(failures - 1, 10)))
-    asked = error.retry_after if isinstance(error, ThrottledError | ServerError) else None
-    return max(grown, timedelta(seconds=asked or 0.0))

@@ -18,6 +18,7 @@ from gitops_mc.app.controller.lease import LeadershipLostError
 from gitops_mc.app.controller.objects import FleetObjects
 from gitops_mc.app.controller.pages import Pages
 from gitops_mc.app.controller.past import commits_in_use
+from gitops_mc.app.controller.previews_shown import Awaited, nothing_shown
 from gitops_mc.app.controller.recalling import Recall
 from gitops_mc.app.controller.seams import Means, Watcher
 from gitops_mc.app.controller.sources import Poller
@@ -53,6 +54,8 @@ class FleetLoop:
     memory: FleetMemory | None = None
     quiet: bool = True
     """Whether nothing is awaited: the next pass may come later."""
+    previewed: Awaited = nothing_shown
+    """What previews have shown, and is to be remembered."""
     _equipment: Equipment = field(init=False)
     _recall: Recall = field(init=False)
     _keeping: Keeping = field(init=False)
@@ -219,7 +222,9 @@ class FleetLoop:
         if not self.executor.begun:
             self.executor.begin(fleet)
         self.executor.shut = self._shut_out
-        look = self.executor.decide(fleet, desk.memory, self._heeded(self._asking.acts(spec, desk)))
+        shown = self.previewed(self.title, desk.memory, {c.name for c in fleet.clusters})
+        acts = replace(self._asking.acts(spec, desk), shown=shown)
+        look = self.executor.decide(fleet, desk.memory, self._heeded(acts))
         self._discretion.learn(desired, self.poller.pulled.commit, look.live)
         self.quiet = isinstance(look.decision.outlook, Done | Hold | Halted)
         self._carry_out(look, asked, self._pages.decided(look, asked, self.poller.pulled))

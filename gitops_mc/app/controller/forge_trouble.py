@@ -8,20 +8,9 @@ from enum import Enum, auto
 from typing import TypeAlias, assert_never
 
 from gitops_mc.app.controller.commit_notes import EVER, Notes
+from gitops_mc.app.controller.forge_patience import OursError, TroubleTold
 from gitops_mc.app.forge_ports import Forge, ForgeWell, NoForge
-from gitops_mc.core.custom.fleet_spec import FleetSpecError
-from gitops_mc.core.errors import GitopsMcError, UsageError
-
-
-class OursError(GitopsMcError):
-    """What no forge is to blame for."""
-
-    transient = True
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__(
-            f"a fault of gitops-mc in asking its forge ({type(error).__name__}), which its log tells of"
-        )
+from gitops_mc.core.errors import GitopsMcError
 
 
 class Answer(Enum):
@@ -36,10 +25,6 @@ class Answer(Enum):
 Outcome: TypeAlias = GitopsMcError | NoForge | Answer
 
 
-_OF_THE_FLEET = (UsageError, FleetSpecError)
-"""What somebody corrects in a Fleet or a Secret: the next thing that is wrong there is news. A forge may say the same in ever new words."""
-
-
 @dataclass(slots=True)
 class Followed:
     """One Fleet, and how it stands with its forge."""
@@ -52,8 +37,7 @@ class Followed:
     not_before: datetime = EVER
     look_at: datetime = EVER
     """In trouble: when it is looked at whether what leads to the forge has been corrected."""
-    told: tuple[type[GitopsMcError], str] | None = None
-    """Of what kind the trouble is that was told last, and what it says where that is about the Fleet itself; None: there is none."""
+    trouble: TroubleTold = field(default_factory=TroubleTold)
     busy: bool = False
     """A job uses its forge."""
 
@@ -63,26 +47,23 @@ class Followed:
 
     def may_be_mended(self, now: datetime) -> bool:
         """Whether it is time to look; not at the forge, but at what leads to it."""
-        if self.told is not None and self.told[0] is OursError:
+        told = self.trouble.told
+        if told is not None and told[0] is OursError:
             return False
         in_trouble = self.failures > 0 or any(note.refused for note in self.notes.commits.values())
         return in_trouble and now >= self.look_at
 
     def news(self, outcome: Outcome) -> GitopsMcError | ForgeWell | None:
         """What is to be told of it; None: nothing that is not known."""
-        before = self.told
         match outcome:
             case GitopsMcError():
-                self.told = (type(outcome), outcome.message if isinstance(outcome, _OF_THE_FLEET) else "")
-                return None if self.told == before else outcome
+                return self.trouble.troubled(outcome)
             case NoForge.NONE_NAMED:
-                self.told = None
-                return None if before is None else ForgeWell.NONE_NAMED
+                return self.trouble.well(ForgeWell.NONE_NAMED)
             case Answer.TOOK:
                 if any(note.refused for note in self.notes.commits.values()):
                     return None
-                self.told = None
-                return None if before is None else ForgeWell.TAKES_AGAIN
+                return self.trouble.well(ForgeWell.TAKES_AGAIN)
             case NoForge.NOT_KNOWN | Answer.NONE:
                 return None
             case _:

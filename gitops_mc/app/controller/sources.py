@@ -147,7 +147,7 @@ class Poller:
 
     def _follow(self, answer: Polled | NotAccepted, state: DesiredState | None) -> None:
         """A commit that is not accepted, and a fleet.yaml with problems, are not followed: the last good revision stays."""
-        self.pulled = replace(self.pulled, polled=self._asked_at)
+        self.pulled = replace(self.pulled, polled=self._asked_at, ref=answer.ref)
         if isinstance(answer, NotAccepted):
             told = f"{answer.reason}; {answer.hint}" if answer.hint else answer.reason
             self._refuse(answer.commit, f"is not accepted: {told}")
@@ -160,7 +160,7 @@ class Poller:
             first = f"{errors[0].place}: {errors[0].message}" if errors else "fleet.yaml has problems"
             self._refuse(answer.commit, f"is not followed: {first}")
             return
-        self.desired, self.pulled = state, Pulled(answer.commit, self._asked_at)
+        self.desired, self.pulled = state, Pulled(answer.commit, self._asked_at, ref=answer.ref)
 
     def _refuse(self, commit: Commit, why: str) -> None:
         self.pulled = replace(self.pulled, refused=RefusedCommit(commit, why))

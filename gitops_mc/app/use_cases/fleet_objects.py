@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from gitops_mc.app.api import RESOURCES, ClusterApi
 from gitops_mc.app.ports import Clock
 from gitops_mc.core.custom import FLEET_KIND, GROUP_VERSION, ROLLOUT_KIND
+from gitops_mc.core.custom.fleet_spec import fleet_spec, hold_told
 from gitops_mc.core.custom.kept import cluster_memory, fleet_memory
 from gitops_mc.core.errors import GitopsMcError, MemoryStoreError, NotFoundError, UsageError
 from gitops_mc.core.model import FLEET_LABEL, GLOBAL_CLUSTER, JsonObject, metadata, name_of
 from gitops_mc.core.render.fleet_commands import FleetCommands
-from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
+from gitops_mc.core.rollout.inputs import Acts
+from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, to_json
 
 FLEET = RESOURCES[FLEET_KIND]
 ROLLOUT = RESOURCES[ROLLOUT_KIND]
@@ -81,6 +83,27 @@ def memory_of(fleet: JsonObject, rollouts: Mapping[str, JsonObject]) -> FleetMem
     """
     clusters = {name: _remembered(body) for name, body in rollouts.items()}
     return fleet_memory(*_parts(fleet), clusters)
+
+
+def orders_of(fleet: JsonObject, rollouts: Mapping[str, JsonObject]) -> Acts:
+    """What humans have ordered and not taken back, as it stands in the objects. Raises FleetSpecError."""
+    spec = fleet_spec(fleet)
+    holds = {name: (body.get("spec") or {}).get("hold") for name, body in rollouts.items()}
+    held = {name: hold_told(hold) for name, hold in holds.items() if hold is not None}
+    return Acts(suspended=spec.suspended, held=held, aborted=spec.abort)
+
+
+@dataclass(frozen=True, slots=True)
+class SeenMemory:
+    """What a controller remembers, for those who only look."""
+
+    memory: FleetMemory
+
+    def load(self) -> JsonObject | None:
+        return to_json(self.memory)
+
+    def save(self, state: JsonObject) -> None:  # noqa: ARG002 - the port's signature
+        raise MemoryStoreError("the memory of a controller is kept by that controller")
 
 
 def _remembered(body: JsonObject) -> ClusterMemory:

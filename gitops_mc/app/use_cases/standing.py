@@ -14,7 +14,7 @@ from gitops_mc.core.rollout.inputs import Acts, Fleet, Observed
 from gitops_mc.core.rollout.memory import FleetMemory
 from gitops_mc.core.rollout.moves import Decision
 
-_LOOKING = Acts(only=frozenset())
+LOOKING = Acts(only=frozenset())
 """Nobody may be written for: a cluster that could start is shown as such, not as started."""
 
 
@@ -38,13 +38,14 @@ def stand(session: Session, fleet: Fleet) -> Standing:
     live = session.executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS, releases=True))
     now = session.clock.now()
     known = session.executor.with_past(fleet, memory)
-    watched = memory.clock is not None and now - memory.clock <= UNWATCHED
-    judged = known if watched else _settled_at_once(known)
-    decision, _ = next_moves(judged, memory, Observed(live), now, _LOOKING)
+    decision, _ = next_moves(as_seen_once(known, memory, now), memory, Observed(live), now, LOOKING)
     return Standing(now, memory, known, live, decision)
 
 
-def _settled_at_once(fleet: Fleet) -> Fleet:
+def as_seen_once(fleet: Fleet, memory: FleetMemory, now: datetime) -> Fleet:
+    """The fleet with gates that open at one look, unless a rollout has looked lately and knows better."""
+    if memory.clock is not None and now - memory.clock <= UNWATCHED:
+        return fleet
     gates = fleet.policy.gates
     pool = replace(gates.pool, settle=timedelta(0))
     return replace(fleet, policy=replace(fleet.policy, gates=replace(gates, pool=pool)))

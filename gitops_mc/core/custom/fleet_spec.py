@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from gitops_mc.core.custom.forge_spec import ForgeSpec, forge_spec
+from gitops_mc.core.custom.pull_request import PreviewSpec, preview_spec
 from gitops_mc.core.custom.refs import FleetSpecError, Ref, ref_of
 from gitops_mc.core.model import JsonObject, metadata, name_of
 from gitops_mc.core.rollout.inputs import Abort
@@ -24,6 +25,7 @@ __all__ = [
     "Ref",
     "Topic",
     "fleet_spec",
+    "hold_told",
     "notifications",
 ]
 
@@ -108,12 +110,20 @@ class FleetSpec:
     """Secret: `secret`, and `next` while it is being changed; a push that knows one of them wakes the poll."""
     forge: ForgeSpec | None = None
     """Who is told of commits; None: nobody."""
+    previews: PreviewSpec | None = None
+    """How previews are shown on pull requests; None: not at all."""
     notifications: tuple[Notification, ...] = ()
 
     @property
     def title(self) -> str:
         """`<namespace>/<name>`."""
         return f"{self.namespace}/{self.name}"
+
+
+def hold_told(hold: Mapping[str, Any]) -> str:
+    """Who holds a cluster, and why: `mei: its storage is being moved`."""
+    by, reason = str(hold.get("by") or ""), str(hold.get("reason") or "held by hand")
+    return f"{by}: {reason}" if by else reason
 
 
 def fleet_spec(body: JsonObject) -> FleetSpec:
@@ -142,6 +152,7 @@ def fleet_spec(body: JsonObject) -> FleetSpec:
         abort=_abort(spec.get("abort")),
         webhook=ref_of((spec.get("webhook") or {}).get("secretRef")),
         forge=forge_spec(spec.get("forge")),
+        previews=preview_spec(spec.get("previews")),
         notifications=tuple(notifications(body)),
     )
 

@@ -18,7 +18,7 @@ _SHORT: Final = 12
 _MOST_DRIFT: Final = 50
 MOST_WAVES: Final = 500
 
-BESIDE: Final = ("notifications", "webhook", "forge")
+BESIDE: Final = ("notifications", "webhook", "forge", "previews")
 """Members of a Fleet's status that come from elsewhere than the rollout."""
 
 Told = Callable[[str], str]
@@ -43,6 +43,8 @@ class Pulled:
     problem: str = ""
     """Why the repository's newest content is not followed; what was read before still is."""
     refused: RefusedCommit | None = None
+    ref: str = ""
+    """The full name of what is followed, as the source said it last."""
 
 
 def fleet_status(

@@ -12,8 +12,11 @@ from gitops_mc.core.gates.catalog import (
     installed_versions,
     module_config,
     preflight,
+    published_versions,
     read_publication,
     rivals,
+    upgrade_checks,
+    upgrades_from,
 )
 from gitops_mc.core.gates.clocks import Counting, PoolClocks, judge
 from gitops_mc.core.gates.components import read_components
@@ -97,6 +100,7 @@ __all__ = [
     "policy_entries",
     "pools_of_node",
     "preflight",
+    "published_versions",
     "read_components",
     "read_module",
     "read_node",
@@ -105,4 +109,6 @@ __all__ = [
     "read_publication",
     "rivals",
     "selected_configs",
+    "upgrade_checks",
+    "upgrades_from",
 ]

@@ -5,7 +5,7 @@ Fields that are absent ask for nothing. Constraints in a grammar we do not know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -58,12 +58,26 @@ def module_config(live: LiveCluster, module: str, version: str) -> JsonObject | 
     """The published ModuleConfig of one version of a module, or None where there is none or the catalog is unread."""
     if isinstance(live.catalog, Unknown):
         return None
-    catalog = live.catalog.value
-    for body in _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog)).get(version, ()):
+    return _of_module(_index(live.catalog.value).get(version, ()), module, version)
+
+
+def published_versions(catalog: Objects, module: str) -> Mapping[str, JsonObject]:
+    """Every published ModuleConfig of a module by its version, ready to be deployed or not."""
+    found = ((version, _of_module(bodies, module, version)) for version, bodies in _index(catalog).items())
+    return {version: body for version, body in found if version and body is not None}
+
+
+def _of_module(bodies: Iterable[JsonObject], module: str, version: str) -> JsonObject | None:
+    """The first one that is of this module, by its label, its spec or its name."""
+    for body in bodies:
         told = labels_of(body).get(MODULE_LABEL) or text(section(body, "spec"), "name")
         if told == module or name_of(body) == f"{module}-{version}":
             return body
     return None
+
+
+def _index(catalog: Objects) -> Mapping[str, list[JsonObject]]:
+    return _BY_VERSION.get((catalog,), (), lambda: _by_version(catalog))
 
 
 def _by_version(catalog: Objects) -> Mapping[str, list[JsonObject]]:
@@ -207,21 +221,28 @@ def _dependency(name: str, version: str, constraints: list[str]) -> CatalogCheck
 
 
 def _upgrade(request: _Request) -> Iterator[CatalogCheck]:
-    supported = text(section(request.config, "spec"), "supportedUpgradeVersions")
-    installed = installed_versions(request.live)
-    if not supported:
+    if not upgrades_from(request.config):
         return
+    installed = installed_versions(request.live)
     if installed is None:
         yield CatalogCheck("upgrade", Outcome.NOT_KNOWN, "installed modules were not read")
         return
     version = installed.get(request.module)
-    if not version or version == request.wanted:
-        return
-    answer = admits(supported, version)
-    outcome = {True: Outcome.MET, False: Outcome.REFUSED, None: Outcome.UNCHECKED}[answer]
-    yield CatalogCheck(
-        "upgrade", outcome, f"{request.wanted} can be reached from {supported}, live is {version}"
-    )
+    if version and version != request.wanted:
+        yield from upgrade_checks(request.config, request.wanted, version)
+
+
+def upgrades_from(config: JsonObject | None) -> str:
+    """From which versions a version can be reached, in the words of its ModuleConfig; empty: it says nothing."""
+    return text(section(config, "spec"), "supportedUpgradeVersions")
+
+
+def upgrade_checks(config: JsonObject | None, wanted: str, version: str) -> Iterator[CatalogCheck]:
+    """Whether `wanted`, of which this is the ModuleConfig, can be reached from a version."""
+    if supported := upgrades_from(config):
+        answer = admits(supported, version)
+        outcome = {True: Outcome.MET, False: Outcome.REFUSED, None: Outcome.UNCHECKED}[answer]
+        yield CatalogCheck("upgrade", outcome, f"{wanted} can be reached from {supported}, live is {version}")
 
 
 _CHECKS: tuple[Callable[[_Request], Iterator[CatalogCheck]], ...] = (

@@ -75,10 +75,12 @@ def _matches_expression(expression: JsonObject, labels: Mapping[str, str]) -> bo
 
 
 def canonical_json(value: Any) -> bytes:
-    """One spelling for one JSON value, whatever the order in which it was made."""
+    """One spelling for one JSON value, whatever the order in which it was made. Half of a letter, which JSON can spell and UTF-8
+    cannot, is one as well: what a server says of a cluster stops nobody.
+    """
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    ).encode()
+    ).encode("utf-8", "surrogatepass")
 
 
 def digest_of(value: Any) -> str:

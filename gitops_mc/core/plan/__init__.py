@@ -1,7 +1,7 @@
 """The plan of one cluster: steps in order, their impact on nodes, refusals, and a digest of it all."""
 
 from gitops_mc.core.plan.build import NO_CIRCUMSTANCES, Circumstances, diff_of, make_plan
-from gitops_mc.core.plan.modules import machine_modules
+from gitops_mc.core.plan.modules import machine_modules, module_order
 from gitops_mc.core.plan.promise import NOTHING, Promise, beyond, promise_of
 from gitops_mc.core.plan.steps import (
     DRIFT,
@@ -37,6 +37,7 @@ __all__ = [
     "drift_id",
     "machine_modules",
     "make_plan",
+    "module_order",
     "planned_world",
     "promise_of",
     "title_of",

@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from gitops_mc.core.disruption import Action, Disruption
 from gitops_mc.core.ignition import Entry, EntryChange
 from gitops_mc.core.model import Commit, Manifest, Place, Problem, ResourceKey
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import FleetPreview
+
+if TYPE_CHECKING:
+    from gitops_mc.core.forecast.model import FleetForecast
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,17 +243,23 @@ class NodeNote:
 
 @dataclass(frozen=True, slots=True)
 class Drains:
-    """What was found on the nodes of one cluster that are drained; by node."""
+    """What was found on the nodes of one cluster that are drained, the most important first."""
 
     at: datetime
     hindrances: tuple[Hindrance, ...]
     notes: tuple[NodeNote, ...] = ()
+    left_out: int = 0
+    """Hindrances that were found beyond these."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrainsNotRead:
+    """Why nobody knows what is in the way of the drains; never that nothing is."""
+
     reason: str
     since: datetime
+    notes: tuple[NodeNote, ...] = ()
+    """What the nodes alone say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +276,8 @@ class UpgradePath:
     """What is in the way, and what is to be known: dependencies, upgradeBefore, risk level, life cycle."""
     blocked: bool = False
     """It cannot be carried out as it stands."""
+    unknown: str = ""
+    """What was not read, so that nobody knows whether there is a way; empty: it was all read."""
 
 
 # ------------------------------------------------------------------------------- (b) what differs, and (c) what happens
@@ -331,6 +342,12 @@ class LivePreview:
     advice: tuple[Advice, ...] = ()
     halted: str = ""
     """Why nothing new is written anywhere at this moment."""
+    forecast: FleetForecast | None = None
+    """How long what merging comes to takes, of the clusters that were looked at; None: that was not reckoned."""
+    unasked: int = 0
+    """Clusters of the fleet that nobody looked at, since nothing of them is changed. `already` and `under_way` say of them nothing, or
+    what is remembered.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +362,8 @@ class NoLive:
     """Why nothing is said of the clusters: there is no access, or none is to be used for this pull request."""
 
     reason: str
+    since: datetime | None = None
+    """When somebody wanted to know, and could not; None: nobody asked."""
 
 
 LivePart: TypeAlias = "LivePreview | NoLive | Conflict"

@@ -17,6 +17,9 @@ from gitops_mc.core.redact.places import (
 )
 from gitops_mc.core.redact.spellings import SHORTEST, needles
 
+CUT = "…"
+"""What stands where a text was cut."""
+
 
 def secrets_of(sensitive: Sensitive, bodies: Iterable[JsonObject]) -> frozenset[bytes]:
     """Every sensitive value in these objects, desired and live, rendered ones too, and in kubectl's copies of them."""
@@ -29,13 +32,28 @@ def secrets_of(sensitive: Sensitive, bodies: Iterable[JsonObject]) -> frozenset[
     return frozenset(found)
 
 
+def either(before: Sensitive, after: Sensitive) -> Sensitive:
+    """What is sensitive by one of two revisions: neither uncovers what the other hides."""
+    return Sensitive(
+        paths=tuple(dict.fromkeys((*before.paths, *after.paths))),
+        units=tuple(dict.fromkeys((*before.units, *after.units))),
+        modules=tuple(dict.fromkeys((*before.modules, *after.modules))),
+        kernel_arguments=before.kernel_arguments or after.kernel_arguments,
+    )
+
+
+def redactor_for(before: Sensitive, after: Sensitive, bodies: Iterable[JsonObject]) -> Redactor:
+    """One that knows what either revision calls sensitive in any of the objects: those of both revisions, and live ones."""
+    return Redactor.of(either(before, after), bodies)
+
+
 class Redactor:
     """Takes secrets out of texts, wherever in a text and in whatever encoding they stand.
 
     Looked for are the values, their lines, the values of assignments in them, and words of letters and digits; as plain
     text, escaped as in JSON, YAML, HTML and Python, percent-encoded, in hex, and in base64 (at any place in a larger
     blob). Values of fewer than six characters are not looked for: `hide` takes them out where they stand, and only there.
-    Redact before shortening: half a secret is not recognised.
+    Redact before shortening: half a secret is not recognised, but by the `…` behind it.
     """
 
     __slots__ = ("_by_beginning", "_sensitive")
@@ -61,6 +79,11 @@ class Redactor:
     def of(cls, sensitive: Sensitive, bodies: Iterable[JsonObject]) -> Redactor:
         """A redactor that knows every sensitive value of these objects."""
         return cls(sensitive, secrets_of(sensitive, bodies))
+
+    @property
+    def sensitive(self) -> Sensitive:
+        """What it hides where it stands, however short."""
+        return self._sensitive
 
     def redact(self, text: str) -> str:
         """The text with `[sensitive, N bytes]` in place of every secret; N is the size of the secret, decoded."""
@@ -99,7 +122,20 @@ class Redactor:
             size = sizes.get(text[start : start + length])
             if size is not None:
                 return start + length, size
-        return None
+        return self._cut_at(text, start)
+
+    def _cut_at(self, text: str, start: int) -> tuple[int, int] | None:
+        """The same of a needle that was cut short before, as the `…` behind its beginning says."""
+        by_length = self._by_beginning[text[start : start + SHORTEST]]
+        end = text.find(CUT, start + SHORTEST, start + by_length[0][0])
+        if end < 0:
+            return None
+        beginning = text[start:end]
+        sizes = (
+            n for _, needles in by_length for needle, n in needles.items() if needle.startswith(beginning)
+        )
+        size = next(sizes, None)
+        return None if size is None else (end, size)
 
     def redact_json(self, value: Any) -> Any:
         """A copy of a JSON value with every string redacted, keys included; a number that is a secret becomes a marker."""

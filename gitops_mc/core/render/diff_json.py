@@ -44,11 +44,11 @@ def _object(difference: ObjectDifference) -> JsonObject:
         "kind": difference.key.kind.value,
         "name": difference.key.name,
         "notes": list(difference.notes),
-        "parts": [_part(part) for part in difference.parts],
+        "parts": [part_json(part) for part in difference.parts],
     }
 
 
-def _part(part: Part) -> JsonObject:
+def part_json(part: Part) -> JsonObject:
     return {
         "name": part.name,
         "change": part.change.value,

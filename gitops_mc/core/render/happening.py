@@ -152,6 +152,13 @@ class Reason(Enum):
         "its forge takes no commit status, or cannot be reached; the rollout goes on; told once",
     )
     FORGE_RECOVERED = ("ForgeRecovered", Weight.NORMAL, About.FLEET, "its forge takes commit statuses again")
+    PREVIEWS_FAILED = (
+        "PreviewsFailed",
+        Weight.WARNING,
+        About.FLEET,
+        "pull requests get no previews, or not all of them do; the rollout goes on; told once",
+    )
+    PREVIEWS_RECOVERED = ("PreviewsRecovered", Weight.NORMAL, About.FLEET, "they get previews again")
     POLL_RECOVERED = ("PollRecovered", Weight.NORMAL, About.FLEET, "it can be read again")
 
     def __init__(self, word: str, weight: Weight, about: About, when: str) -> None:

@@ -7,7 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028\u2029\u202a-\u202e\u2060-\u206f\ud800-\udfff\ufeff"
+    "\ufff9-\ufffb\U000e0000-\U000e007f]"
+)
+"""Controls, marks that turn the direction of writing, letters that nobody sees, and halves of letters that no encoding has."""
 
 
 class Tone(StrEnum):
@@ -37,8 +41,8 @@ def text_of(lines: Iterable[Line]) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with control characters spelled out, so that no file of a repository can command a terminal. Tabs and
-    line ends stay.
+    """The text with control characters and invisible ones spelled out, so that no file of a repository can command a
+    terminal, or look like what it is not. Tabs and line ends stay.
     """
     return _CONTROL.sub(lambda match: _spelled(match.group()), text)
 
@@ -50,4 +54,6 @@ def one_line(text: str) -> str:
 
 def _spelled(letter: str) -> str:
     number = ord(letter)
-    return f"\\x{number:02x}" if number <= 0xFF else f"\\u{number:04x}"
+    if number <= 0xFF:
+        return f"\\x{number:02x}"
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"

@@ -36,6 +36,7 @@ _HARMLESS: frozenset[FieldPath] = frozenset(
     {("mode",), ("overwrite",), ("enabled",), ("mask",), ("user", "name"), ("group", "name")}
 )
 """Fields that may be shown of a sensitive entry."""
+_DATA = "data:"
 _MOST_LINES = 4_000
 """Of both sides together: comparing line by line takes time that grows with their square."""
 _CONTEXT = 3
@@ -206,6 +207,8 @@ def _told_content(content: bytes | str | None) -> str:
     match content:
         case bytes():
             return f"{len(content)} bytes"
+        case str() if content.startswith(_DATA):  # what it hides, compressed for instance, no redactor sees
+            return f"{len(content)} letters that cannot be decoded"
         case str():
             return visible(json.dumps(content, ensure_ascii=False))
         case None:

@@ -6,10 +6,10 @@ and digest always stand. Everything is redacted before it is cut: half a secret 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 from gitops_mc.core.render.lines import text_of
+from gitops_mc.core.render.markdown_text import fence_for, in_html, inline, led, shortened
 from gitops_mc.core.render.plan_text import cluster_text
 from gitops_mc.core.render.plan_words import headline, source, time_words, totals, wave_words
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
@@ -18,8 +18,6 @@ LIMIT = 65_536
 """Bytes in UTF-8, and so characters, too."""
 _ROOM = 2_000
 """For the end: totals, digest, and the note of what was cut."""
-_LONGEST_LINE = 300
-"""Of a cell, or a wave's line."""
 _SHARE_OF_TABLE = LIMIT // 2
 
 
@@ -58,19 +56,15 @@ def _worth_details(cluster: ClusterPreview) -> bool:
 
 def _details(cluster: ClusterPreview, redact: Callable[[str], str]) -> str:
     text = redact(text_of(cluster_text(cluster))).strip("\n")
-    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    summary = _cell(redact, f"{cluster.name}: {headline(cluster)}")
+    fence = fence_for(text)
+    summary = in_html(shortened(redact(f"{cluster.name}: {headline(cluster)}")))
     body = f"{fence}text\n{text}\n{fence}"
     return f"\n<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"
 
 
 def _cell(redact: Callable[[str], str], text: str) -> str:
     """Text in which nothing is markup, on one line, and not too long."""
-    safe = redact(text).replace("\n", " ")
-    if len(safe) > _LONGEST_LINE:
-        safe = safe[:_LONGEST_LINE] + " ..."
-    escaped = safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"([\\`*_\[\]|~@#!])", r"\\\1", escaped)
+    return led(inline(shortened(redact(text))))
 
 
 def _fitting(parts: Sequence[str], room: int) -> Sequence[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from gitops_mc.core.model import DesiredCluster
-from gitops_mc.core.plan import title_of
+from gitops_mc.core.plan import ClusterPlan, title_of
 from gitops_mc.core.rollout.abort_marks import stopped_pools
 from gitops_mc.core.rollout.aborting import resumes, stops
 from gitops_mc.core.rollout.case import Admission, Assessment
@@ -15,6 +15,7 @@ from gitops_mc.core.rollout.inventory import with_inventory
 from gitops_mc.core.rollout.memory import FleetMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Move, Standing, WaveState, WaveView
 from gitops_mc.core.rollout.next_step import Act, Finished
+from gitops_mc.core.rollout.pacing import timed
 from gitops_mc.core.rollout.rollback import going_back, is_wanted
 from gitops_mc.core.rollout.transitions import about_to, admitted, passed
 from gitops_mc.core.rollout.waves import Budget, lines, starts_alone
@@ -73,7 +74,7 @@ class Desk:
         held = name in self.on.acts.held
         if a.next.begins and (halted or superseded or held or a.window is not None):
             return
-        self._send(name, a.next, a.desired)
+        self._send(name, a.next, a.desired, a.plan)
 
     @staticmethod
     def _supersedes(a: Assessment, arriving: Admission) -> bool:
@@ -99,7 +100,7 @@ class Desk:
         if not urgent and (view.state is not WaveState.OPEN or halted):
             return
         done = isinstance(arriving.next, Finished)
-        if not done and not urgent and not self._holds_place(a) and not self._place(name, view):
+        if not done and not urgent and not self.holds_place(a) and not self._place(name, view):
             return
         memory = admitted(a.memory, self._newest(name), self.on.fleet.commit, self.on.now)
         memory = replace(memory, overtaken=arriving.overtakes)
@@ -107,7 +108,7 @@ class Desk:
             name, replace(a, memory=memory, standing=Standing.IN_FLIGHT, reason="admitted", admission=None)
         )
         if isinstance(arriving.next, Act):
-            self._send(name, arriving.next, self._newest(name))
+            self._send(name, arriving.next, self._newest(name), arriving.plan)
         elif (
             done and not arriving.repair and not a.memory.retrying
         ):  # a repair passes on the next pass, where its halt ends with it
@@ -147,7 +148,7 @@ class Desk:
         return arriving.ends_step or isinstance(arriving.next, Finished)
 
     def _place(self, name: str, view: WaveView) -> bool:
-        flying = [n for n, a in self.found.items() if n != name and self._holds_place(a)]
+        flying = [n for n, a in self.found.items() if n != name and self.holds_place(a)]
         if starts_alone(name):
             return not flying
         if any(starts_alone(n) for n in flying):
@@ -157,7 +158,7 @@ class Desk:
         )
         return len(flying) < wave.wave.max_concurrent.at_least_one(len(view.members))
 
-    def _holds_place(self, a: Assessment) -> bool:
+    def holds_place(self, a: Assessment) -> bool:
         """In flight: admitted and not out again, or seen to be so where nobody remembers it, unless a tolerated failure or darkness has freed its place, or it is
         settled at a step's border and waits for its wave with newer content.
         """
@@ -171,10 +172,11 @@ class Desk:
             return a.memory.begun and self.budget.too_many_unreachable
         return True
 
-    def _send(self, name: str, act: Act, desired: DesiredCluster) -> None:
+    def _send(self, name: str, act: Act, desired: DesiredCluster, plan: ClusterPlan | None) -> None:
         a = self.found[name]
         live = self.on.observed.live[name]
         memory = about_to(a.memory, act, desired, live, self.on.now)
+        memory = timed(memory, act, plan, live, self.on.now)
         self._keep(name, replace(a, memory=memory, reason=f"writing {title_of(act.step.id)}"))
         self.moves[name] = act.move
 

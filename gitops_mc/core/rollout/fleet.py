@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.gates import Counting
 from gitops_mc.core.live import unread
-from gitops_mc.core.model import Commit, DesiredCluster, Known, count, digest_of
+from gitops_mc.core.model import Commit, DesiredCluster, Known, digest_of
 from gitops_mc.core.remembered import another_pass
 from gitops_mc.core.rollout.allowing import while_it_lasts
 from gitops_mc.core.rollout.case import Assessment, Case, not_understood
@@ -31,11 +31,21 @@ from gitops_mc.core.rollout.moves import Decision, Move, Standing, WaveState, Wa
 from gitops_mc.core.rollout.next_step import Finished
 from gitops_mc.core.rollout.orders import fleet_order, order_of, steps_stand_still, under_orders
 from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
+from gitops_mc.core.rollout.pacing import learnt
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
 from gitops_mc.core.rollout.showing import with_shown
 from gitops_mc.core.rollout.transitions import passed, proven
-from gitops_mc.core.rollout.waves import Budget, Line, has_work, lines, look, not_reread, remembered
+from gitops_mc.core.rollout.waves import (
+    Budget,
+    Line,
+    has_work,
+    lines,
+    look,
+    not_reread,
+    remembered,
+    too_many_away,
+)
 
 UNWATCHED = timedelta(minutes=2)
 """After a gap like this between two passes nobody knows what was true meanwhile: settling begins anew."""
@@ -51,7 +61,7 @@ def next_moves(
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
     memory = steps_stand_still(memory, counting, before, now, UNWATCHED)
-    found = _without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
+    found = without_wave(fleet, {c.name: _assess(c, on, memory) for c in fleet.clusters})
     memory = memory.with_clusters({n: a.memory for n, a in found.items() if n not in observed.busy})
     memory, found = early_failures(memory, found, fleet)
     memory, found = _passes(memory, found, on)
@@ -120,6 +130,7 @@ def _unwatched(m: ClusterMemory, missed: timedelta) -> ClusterMemory:
         gate_since={gate: at + missed for gate, at in m.gate_since.items()},
         dark_since=m.dark_since and m.dark_since + missed,
         step=m.step and replace(m.step, at=m.step.at + missed),
+        rolls={},
     )
 
 
@@ -141,7 +152,7 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
     return replace(memory, prune=moved)
 
 
-def _without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
+def without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
     """A cluster that no wave takes blocks itself."""
     reason = "no wave in fleet.yaml takes it: name it in one, or add a last wave with `clusters: {}`"
     homeless = {
@@ -177,7 +188,7 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         windows=on.windows(cluster),
     )
     try:
-        return assess(case)
+        return learnt(assess(case), case.live, memory.cluster(cluster.name), case.counting, on.now)
     except Exception as error:  # noqa: BLE001 - whatever one cluster has answered, it must not stop the others
         return Assessment(cluster.name, Standing.BLOCKED, not_understood(error), case.memory, cluster)
 
@@ -274,10 +285,7 @@ def _before_opening(
 ) -> str:
     """Why the wave after `before` stays closed although they are done; empty when it may open."""
     if budget.too_many_unreachable:
-        return (
-            f"{count(budget.unreachable, 'cluster')} blocked or unreachable, {budget.unreachable_allowed} tolerated "
-            "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
-        )
+        return too_many_away(budget)
     stale = not_reread(before, found, read_at, on.now)
     return f"looking again at {', '.join(stale[:3])} before this wave opens" if stale else ""
 

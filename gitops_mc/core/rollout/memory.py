@@ -20,6 +20,7 @@ from gitops_mc.core.ignition import MergeOrder
 from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
+from gitops_mc.core.rollout.paces import Pace, Roll
 from gitops_mc.core.rollout.showing import Shown
 
 MEMORY_VERSION = 1
@@ -174,6 +175,10 @@ class ClusterMemory:
     """Change windows and freezes do not count for this content; over once it has passed."""
     shown: tuple[Shown, ...] = ()
     """What previews have shown of contents that may come, oldest first."""
+    rolls: Mapping[str, Roll] = field(default_factory=dict)
+    """Work that is under way and timed: `pool/<name>`, `module/<name>`."""
+    paces: tuple[Pace, ...] = ()
+    """How long work took here that nothing has disturbed, oldest first; for forecasts alone."""
 
     def written(self, cluster: str) -> Mapping[ResourceKey, Written]:
         """The inventory by key."""

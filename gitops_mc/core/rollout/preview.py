@@ -16,7 +16,7 @@ from gitops_mc.core.model import Commit, DesiredCluster, ResourceKey, Unknown, d
 from gitops_mc.core.plan import NO_CIRCUMSTANCES, Circumstances, ClusterPlan, PoolImpact, StepKind, make_plan
 from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.admission import beyond_preview, needs_approval
-from gitops_mc.core.rollout.case import Case, circumstances, not_understood
+from gitops_mc.core.rollout.case import Admission, Case, circumstances, not_understood
 from gitops_mc.core.rollout.cluster import assess
 from gitops_mc.core.rollout.fleet import prune_limits
 from gitops_mc.core.rollout.inputs import Fleet
@@ -76,6 +76,8 @@ class ClusterPreview:
     """The same in words, with how long that is from now; empty when it may begin, or never may."""
     misfits: tuple[str, ...] = field(default=(), compare=False)
     """Of every step that fits no window: why, with the numbers and the way out."""
+    arriving: Admission | None = field(default=None, compare=False)
+    """Whether it could start with this content now, where that is the question; outside the digest."""
 
     @property
     def name(self) -> str:
@@ -252,7 +254,7 @@ def _understood(newest: DesiredCluster, live: LiveCluster, scene: _Scene) -> Clu
         now=scene.now,
     )
     found = assess(case)
-    shown = ClusterPreview(newest, live, "", found.standing, found.reason, None)
+    shown = ClusterPreview(newest, live, "", found.standing, found.reason, None, arriving=found.admission)
     if newest.blocked:
         return shown
     if live.dark is not None:

@@ -13,9 +13,12 @@ Clocks = TypeVar("Clocks", bound=Any)
 
 def not_in_the_future(memory: FleetMemory, now: datetime) -> FleetMemory:
     """The memory with every beginning that lies after `now` at `now`: it is waited for once more, never skipped, and what
-    came before something else still does not come after it. What humans set (the end of an excuse) and their log stay.
+    came before something else still does not come after it. What humans set (the end of an excuse) and their log stay. Work
+    that is timed is timed no more: nobody knows how long it has taken.
     """
     clusters = {name: _of_cluster(m, now) for name, m in memory.clusters.items()}
+    if memory.clock is not None and memory.clock > now:
+        clusters = {name: replace(m, rolls={}) for name, m in clusters.items()}
     waves = {name: _no_later(w, now) for name, w in memory.waves.items()}
     halt = None if memory.halt is None else _no_later(memory.halt, now)
     return _no_later(replace(memory, clusters=clusters, waves=waves, halt=halt), now)

@@ -37,6 +37,7 @@ def admitted(memory: ClusterMemory, desired: DesiredCluster, commit: Commit, now
         module_clocks={},
         gate_since={},
         spec_hashes={},
+        rolls={},
     )
 
 
@@ -114,6 +115,7 @@ def passed(memory: ClusterMemory, prune: Prune, now: datetime) -> ClusterMemory:
         step=None,
         spec_hashes={},
         gate_since={},
+        rolls={},
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, digest_of
+from gitops_mc.core.model import GLOBAL_CLUSTER, DesiredCluster, count, digest_of
 from gitops_mc.core.policy import Approval, ClusterSelector, FleetPolicy, Wave
 from gitops_mc.core.rollout.case import Assessment, all_open
 from gitops_mc.core.rollout.memory import WaveMemory
@@ -189,6 +189,14 @@ def not_reread(
     """Passed clusters that have to be read again, or are not settled, before the wave after `lines_before` opens."""
     names = [n for line in lines_before for n in line.members if found[n].has_passed]
     return tuple(n for n in names if n not in read_at or now - read_at[n] > FRESH or not all_open(found[n]))
+
+
+def too_many_away(budget: Budget) -> str:
+    """Why the next wave stays closed where more clusters are away than are tolerated."""
+    return (
+        f"{count(budget.unreachable, 'cluster')} blocked or unreachable, {budget.unreachable_allowed} tolerated "
+        "(maxUnreachable): mend them, or gitops-mc skip CLUSTER"
+    )
 
 
 def starts_alone(name: str) -> bool:

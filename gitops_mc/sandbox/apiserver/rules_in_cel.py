@@ -63,6 +63,15 @@ def _project_is_a_path(spec: Any) -> bool:
     return said is None or re.search(r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+\Z", said) is not None
 
 
+def _previews_on_a_forge(spec: Any) -> bool:
+    return not (spec.get("previews") or {}).get("enabled") or "forge" in spec
+
+
+def _previews_now_and_then(spec: Any) -> bool:
+    said = (spec.get("previews") or {}).get("interval")
+    return said is None or re.search(r"^([0-9]+h)?([0-9]+m)?([0-9]+s)?\Z", said) is not None
+
+
 def _topics_name_one(spec: Any) -> bool:
     return all(n.get("topics") != [] for n in spec.get("notifications") or ())
 
@@ -92,6 +101,10 @@ RULES: Final[Mapping[str, Callable[[Any], bool]]] = MappingProxyType(
         ),
         "!has(self.forge) || !has(self.forge.project) || self.forge.project.matches('^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+$')": (
             _project_is_a_path
+        ),
+        "!has(self.previews) || !self.previews.enabled || has(self.forge)": _previews_on_a_forge,
+        "!has(self.previews) || !has(self.previews.interval) || self.previews.interval.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$')": (
+            _previews_now_and_then
         ),
     }
 )

@@ -19,6 +19,7 @@ from gitops_mc.sandbox.nodes.disruption import NONE, REBOOT, Disruption, disrupt
 from gitops_mc.sandbox.nodes.machine import Machine, NodeEvent, What
 from gitops_mc.sandbox.operator.pools import CURRENT, DESIRED, REASON, STATE, NodeState, stamp
 from gitops_mc.sandbox.payload import PayloadError, marked_entry
+from gitops_mc.sandbox.pods.eviction import evict_all
 
 CONTROL_PLANE_LABEL = "node-role.kubernetes.io/control-plane"
 
@@ -220,13 +221,19 @@ class NodeDaemon:
         limit = now + self._options.drain_limit
         now = yield self._after(now, self._options.drain)
         reported = False
-        while self._faults.find(FaultId.DRAIN_STUCK, self._cluster, now, node=self._node):
+        while refusal := self._refusal(now):
             if now >= limit and not reported:
-                self._degrade(now, "failed to drain node: cannot evict pod: disruption budget violated")
+                self._degrade(now, f"failed to drain node: {refusal}")
                 reported = True
             now = yield now + self._options.poll * 6
         self._record(now, What.DRAINED)
         return now
+
+    def _refusal(self, now: datetime) -> str:
+        """Evict what may go. Why something stays; empty when the node is drained."""
+        if self._faults.find(FaultId.DRAIN_STUCK, self._cluster, now, node=self._node):
+            return "cannot evict pod: disruption budget violated"
+        return evict_all(self._client, self._node)
 
     def _act(self, now: datetime, work: Disruption) -> Waits:
         for action in work.actions:

@@ -15,6 +15,8 @@ DESIRED = "machineconfiguration.alauda.io/desiredConfig"
 STATE = "machineconfiguration.alauda.io/state"
 REASON = "machineconfiguration.alauda.io/reason"
 ZONE_LABEL = "topology.kubernetes.io/zone"
+_NO_ZONE = "\uffff"
+"""Behind every zone, as in the public operator."""
 
 MASTER, WORKER = "master", "worker"
 
@@ -85,7 +87,7 @@ def view(node: JsonObject) -> NodeView:
         ready=is_ready(node),
         schedulable=not (node.get("spec") or {}).get("unschedulable", False),
         age_key=(
-            labels.get(ZONE_LABEL, ""),
+            labels.get(ZONE_LABEL, _NO_ZONE),
             str(metadata(node).get("creationTimestamp", "")),
             name_of(node),
         ),

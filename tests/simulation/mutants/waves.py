@@ -15,7 +15,7 @@ from tests.simulation.mutants.listing import mutant, put
 @mutant("one cluster more than maxConcurrent is under way")
 def budget_off_by_one(stack: ExitStack) -> None:
     def one_more(self: desk.Desk, name: str, view: Any) -> bool:
-        flying = [n for n, a in self.found.items() if n != name and self._holds_place(a)]
+        flying = [n for n, a in self.found.items() if n != name and self.holds_place(a)]
         ordered = waves.lines(self.on.fleet.policy, self.on.fleet.clusters)[0]
         wave = next(w for w in ordered if w.wave.name == view.wave)
         return len(flying) <= wave.wave.max_concurrent.at_least_one(len(view.members))
