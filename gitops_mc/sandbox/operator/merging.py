@@ -57,6 +57,9 @@ def merge_specs(specs: Iterable[JsonObject]) -> JsonObject:
     if files:
         complete = [{"overwrite": True, **_written(f)} for f in files]
         merged["storage"] = {**merged["storage"], "files": complete}
+    units = (merged.get("systemd") or {}).get("units")
+    if units:
+        merged["systemd"] = {**merged["systemd"], "units": [_written(u) for u in units]}
     # The operator writes Go structures: sections that nobody filled stand there, empty.
     return {
         "config": {"passwd": {}, "storage": {}, "systemd": {}, **merged},
@@ -64,12 +67,14 @@ def merge_specs(specs: Iterable[JsonObject]) -> JsonObject:
     }
 
 
-def _written(file: JsonObject) -> JsonObject:
-    """A file as the Go structure is written: an owner or contents of which nothing is said are the same as none
-    (coreos/ignition, config/v3_4/types: they are structures, not pointers).
+_UNSET: JsonObject = {"overwrite": None, "user": {}, "group": {}, "contents": {}, "append": [], "dropins": []}
+
+
+def _written(entry: JsonObject) -> JsonObject:
+    """A file or unit as the Go structure is written: an owner, contents or drop-ins of which nothing is said are the same as none
+    (coreos/ignition, config/v3_4/types: they are structures and slices, not pointers).
     """
-    unset: JsonObject = {"overwrite": None, "user": {}, "group": {}, "contents": {}}
-    return {k: v for k, v in file.items() if k not in unset or v != unset[k]}
+    return {k: v for k, v in entry.items() if k not in _UNSET or v != _UNSET[k]}
 
 
 def _merge_objects(parent: JsonObject, child: JsonObject, place: tuple[str, ...]) -> JsonObject:
