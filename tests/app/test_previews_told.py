@@ -387,6 +387,16 @@ def test_a_process_that_begins_finds_what_stands_and_touches_nothing(world: Worl
     assert len(world.forge.comments) == 1
 
 
+def test_that_the_clusters_were_read_later_edits_nothing(world: World) -> None:
+    world.text = replace(WELL, markdown="all is well, clusters read 01:18 UTC")
+    world.work()
+    world.begin()
+    world.text = replace(WELL, markdown="all is well, clusters read 09:59 UTC")
+    calls = world.work(MINUTE)
+    assert len(world.made) == 2
+    assert "edit 7" not in calls
+
+
 def test_a_process_that_begins_after_one_died_while_it_made_it_ends_what_is_pending(world: World) -> None:
     world.forge.errors["read"] = UnreachableError("away")
     world.work()

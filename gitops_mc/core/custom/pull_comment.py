@@ -18,6 +18,8 @@ from gitops_mc.core.rollout.showing import Shown
 _SHORT: Final = 12
 _CUT: Final = "…"
 _DIGEST: Final = re.compile(r"<!-- gitops-mc content ([0-9a-f]{64}) -->")
+_READ_AT: Final = re.compile(r"\b\d\d:\d\d UTC\b")
+"""When the clusters were read makes no other content: a comment is not edited for that."""
 _FRAME: Final = len(f"\n<!-- gitops-mc content {'0' * 64} -->\n\n")
 _LEFT_OUT: Final = (
     "\n\n_The rest is left out: the forge takes no longer comment. `gitops-mc preview` shows all of it._\n"
@@ -64,7 +66,7 @@ def comment_body(fleet: str, head: Commit, base: Commit, markdown: str, longest:
     compared = f"Fleet `{fleet}`: commit `{head[:_SHORT]}` merged into `{base[:_SHORT]}`"
     text = f"{compared}\n\n{markdown.strip()}\n"
     text = _within(text, longest - len(marker(fleet)) - _FRAME)
-    digest = sha256(text.encode("utf-8", "replace")).hexdigest()
+    digest = sha256(_READ_AT.sub("", text).encode("utf-8", "replace")).hexdigest()
     return f"{marker(fleet)}\n<!-- gitops-mc content {digest} -->\n{text}"
 
 
