@@ -10,7 +10,7 @@ import asyncio
 import json
 import multiprocessing
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -18,6 +18,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zlib import crc32
 
+from gitops_mc.app.executor import Executor
 from gitops_mc.app.ports import Request, Response, Transport
 from gitops_mc.core.desired import load
 from gitops_mc.core.model import GLOBAL_CLUSTER, Commit, DesiredCluster
@@ -57,8 +58,10 @@ def key_of(request: Request) -> Key:
     return request.method, request.path, tuple(sorted(request.query)), request.accept
 
 
-def model(objects: int, *, workers: int = 3) -> Model:
-    """A cluster with so many configs that have passed."""
+def model(
+    objects: int, *, workers: int = 3, ask: Callable[[Executor, Fleet], object] = lambda _, __: None
+) -> Model:
+    """A cluster with so many configs that have passed. `ask` asks whatever else it is to answer."""
     world = RolloutWorld(spec=simple_fleet(MODEL, workers=workers))
     world.files["fleet.yaml"] = (
         "apiVersion: gitops-mc.io/v1alpha1\nkind: FleetConfig\nmetadata: {name: bench}\nspec: {rollout: {waves: [{name: all, clusters: {}, maxConcurrent: 100%}]}}\n"
@@ -74,6 +77,7 @@ def model(objects: int, *, workers: int = 3) -> Model:
     executor = world.executor()
     executor.begin(world.git())
     executor.go_on(executor.decide(world.git(), world.memory(), NO_ACTS))
+    ask(executor, world.git())
     return Model(world.git(), world.memory(), answers)
 
 
@@ -134,6 +138,8 @@ class _Server(asyncio.Protocol):
 
     def _answer(self, method: str, target: str, accept: str) -> bytes:
         parts = urlsplit(target)
+        if parts.path.count("/") < 3:  # nothing of a cluster: whether it is a sandbox
+            return b"HTTP/1.1 404 X\r\ncontent-length: 0\r\n\r\n"
         _, _, cluster, path = parts.path.split("/", 3)
         cluster = unquote(cluster)
         key: Key = (method, f"/{path}", tuple(sorted(parse_qsl(parts.query, keep_blank_values=True))), accept)
@@ -156,6 +162,8 @@ class _Server(asyncio.Protocol):
 
 def _multiplied(body: bytes, clusters: int) -> bytes:
     """A list of global: what is of the model's cluster, once for each."""
+    if not body.startswith(b"{"):  # a 404 in plain text
+        return body
     found = json.loads(body)
     if "items" not in found:
         return body

@@ -9,8 +9,10 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.adapters.test_git import commit, git
 from tests.apiserver.processes import free_port
 from tests.e2e.fleet_site import GROUP, Site, controller, site
+from tests.scenarios.rollout_world import UNIT, machine_config
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +46,7 @@ def test_people_approve_hold_suspend_take_over_and_look_while_it_runs(place: Sit
         _saves_count_for_their_fleet(port)
         _approve(place)
         _hold_at_once(place)
+        _preview(place)
         _by_hand(place)
         _take_over(place)
         acts = json.loads(place.run("history", "--fleet", "prod", "-o", "json").out)["history"]
@@ -94,6 +97,39 @@ def _hold_at_once(place: Site) -> None:
     held = place.run("status", "--fleet", "prod").out
     assert "  edge-2: passed" in held
     assert "disk 3" in held
+
+
+def _preview(place: Site) -> None:
+    """What the controller remembers is known to a preview: clusters that have passed are met for no first time, and one is held."""
+    work = place.folder / "work"
+    git(work, "checkout", "-q", "-b", "topic")
+    for name in ("edge-1", "edge-3"):
+        (work / "clusters" / name / "unit.yaml").write_text(
+            machine_config("60-worker-unit", app_service=UNIT)
+        )
+    commit(work)
+    git(work, "checkout", "-q", "main")
+    asked = (
+        "preview",
+        "--base",
+        "main",
+        "--head",
+        "topic",
+        "--repo",
+        str(work),
+        "--fleet",
+        "prod",
+        "-o",
+        "json",
+    )
+    ended = place.run(*asked)
+    assert (ended.code, ended.err) == (0, "")
+    found = json.loads(ended.out)
+    assert found["fleet"] == "prod"
+    assert [a["clusters"] for a in found["live"]["advice"] if "disk 3" in a["text"]] == [["edge-3"]]
+    assert not [a for a in found["live"]["advice"] if "first contact" in a["text"]]
+    wrong = place.run("preview", "--base", "main", "--fleet", "prod", "--state", "x")
+    assert (wrong.code, "--state does not go with --fleet" in wrong.err) == (2, True)
 
 
 def _by_hand(place: Site) -> None:

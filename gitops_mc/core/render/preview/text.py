@@ -43,7 +43,8 @@ def preview_text(preview: Preview, redactor: Redactor) -> tuple[Line, ...]:
 
 def document_lines(document: Document) -> Iterator[Line]:
     word, tone = _STATES[document.state]
-    yield _line(f"{word}: {document.line}", tone)
+    said = document.line if document.line.startswith(f"{word}: ") else f"{word}: {document.line}"
+    yield _line(said, tone)
     for reason in document.reasons:
         yield _line(f"  {reason}", tone)
     of = f"fleet {document.name}, " if document.name else ""
