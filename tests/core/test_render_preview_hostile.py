@@ -41,9 +41,10 @@ def test_a_comment_keeps_to_its_limit_and_is_markdown_of_ours_alone(
     assert broken_markdown(shown) == []
 
 
+@pytest.mark.parametrize("name", ["everything", "secret", "unknown-cluster"])
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
-def test_each_trick_alone_changes_nothing_in_any_format(trick: str) -> None:
-    preview = hostile(world("reboot"), (trick,))
+def test_each_trick_alone_changes_nothing_in_any_format(trick: str, name: str) -> None:
+    preview = hostile(world(name), (trick,))
     knows = redactor(preview)
     assert broken_markdown(preview_markdown(preview, knows, 1_000_000)) == []
     assert broken_html(preview_html(preview, knows)) == []
