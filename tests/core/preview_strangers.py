@@ -24,7 +24,7 @@ TRICKS = (
     "\n/close\n", "/merge", "\n# head\n", "\n===\n", "\n---\n", "\n- item\n", "\n> said\n", "1. one", "    code", "\tcode", "|", "\\|", "\\",
     "![x](https://e.example/x.png)", "[x](javascript:alert(1))", "[x]: https://e.example", "*", "**", "_", "~~", "$x$", "$$", ":smile:",
     "\u202eevil", "\u2066", "\u200b", "\u200f", "\x00", "\x1b[31m", "\x07", "\x85", "\u2028", "\ufeff", "\ud800", "\udfff", "\r\n", "\r",
-    "\U000e0041", "𝔘", "é", "'", '"', "'><b>", "x" * 700, "y" * 100_000, "{{7*7}}", "%2F", "~label", "^alert", "&12", "[vulnerability:1]",
+    "\U000e0041", "𝔘", "é", "'", '"', "'><b>", "x" * 700, "𝔘" * 500, "y" * 100_000, "{{7*7}}", "%2F", "~label", "^alert", "&12", "[vulnerability:1]",
 )  # fmt: skip
 """What has broken out of somebody's comment, terminal or page before."""
 

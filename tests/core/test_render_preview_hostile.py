@@ -13,10 +13,11 @@ from markdown_it import MarkdownIt
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.markdown_text import code, fence_for, in_html, inline, led
 from gitops_mc.core.render.preview.fitting import by_share, evenly, usefully
-from gitops_mc.core.render.preview.markdown import GITHUB, preview_markdown
+from gitops_mc.core.render.preview.markdown import GITHUB, _block, _blocks, preview_markdown
 from gitops_mc.core.render.preview.page import preview_html
 from gitops_mc.core.render.preview.structure import preview_json
 from gitops_mc.core.render.preview.text import preview_text
+from gitops_mc.core.render.preview.whole import document_of
 from tests.core.preview_strangers import TRICKS, broken_html, broken_markdown, hostile
 from tests.core.preview_worlds import WORLDS, redactor, world
 
@@ -41,9 +42,10 @@ def test_a_comment_keeps_to_its_limit_and_is_markdown_of_ours_alone(
     assert broken_markdown(shown) == []
 
 
+@pytest.mark.parametrize("name", ["everything", "secret", "unknown-cluster"])
 @pytest.mark.parametrize("trick", TRICKS, ids=range(len(TRICKS)))
-def test_each_trick_alone_changes_nothing_in_any_format(trick: str) -> None:
-    preview = hostile(world("reboot"), (trick,))
+def test_each_trick_alone_changes_nothing_in_any_format(trick: str, name: str) -> None:
+    preview = hostile(world(name), (trick,))
     knows = redactor(preview)
     assert broken_markdown(preview_markdown(preview, knows, 1_000_000)) == []
     assert broken_html(preview_html(preview, knows)) == []
@@ -72,6 +74,16 @@ def test_whatever_the_limit_what_is_most_important_comes_first(limit: int) -> No
         assert shown.startswith(
             "## ❔ Reboots 8 nodes in 2 clusters; of edge-02 nothing is known since 10:11 UTC\n"
         )
+
+
+@given(st.sampled_from(SMALL), some_tricks, st.integers(-50, 6_000))
+@patiently
+def test_no_block_takes_more_than_its_room(name: str, tricks: tuple[str, ...], room: int) -> None:
+    preview = hostile(world(name), tricks)
+    blocks = [b for s in document_of(preview, redactor(preview)).sections for b in s.blocks]
+    for block in blocks:
+        assert len(_block(block, room).text.encode()) <= max(0, room)
+    assert len(_blocks(blocks, room).text.encode()) <= max(0, room)
 
 
 def test_what_is_cut_is_counted_and_said_with_what_shows_all_of_it() -> None:

@@ -116,7 +116,7 @@ def planted(secret: str, before: str, pad: str) -> Preview:
     pool = replace(
         change.pools[0], entries=tuple(replace(e, rule=f"rule {secret}") for e in change.pools[0].entries)
     )
-    change = replace(change, pools=(pool,))
+    change = replace(change, pools=(pool, replace(pool, pool=f"pool {secret}")))
     live = LivePreview(
         AT,
         fleet("h", (live_cluster(change),)),
@@ -202,7 +202,7 @@ def test_what_either_revision_calls_sensitive_is_hidden_in_both() -> None:
     bodies = [m.body for c in preview.changes.clusters for o in c.objects for m in (o.before, o.after) if m]
     for one, other in ((BY_BASE, BY_HEAD), (BY_HEAD, BY_BASE)):
         found = redactor_for(one, other, bodies)
-        assert found.sensitive.kernel_arguments
+        assert found.sensitive == Sensitive(BY_BASE.paths, (), BY_HEAD.modules, kernel_arguments=True)
         assert (
             found.redact("a beforeItWasThis99 b Tr0ub4dorAndThree")
             == "a [sensitive, 17 bytes] b [sensitive, 17 bytes]"

@@ -78,7 +78,12 @@ def fingerprint(public_key: str) -> str:
     """`SHA256:...` as `ssh-keygen -l` prints it; of the whole text where it is no well-formed public key."""
     fields = public_key.split()
     try:
-        blob = base64.b64decode(fields[1], validate=True) if len(fields) > 1 else public_key.encode()
+        blob = base64.b64decode(fields[1], validate=True) if len(fields) > 1 else _bytes(public_key)
     except (binascii.Error, ValueError):
-        blob = public_key.encode()
+        blob = _bytes(public_key)
     return "SHA256:" + base64.b64encode(hashlib.sha256(blob).digest()).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    """Half of a letter, which JSON can spell and UTF-8 cannot, is some bytes, too."""
+    return text.encode("utf-8", "surrogatepass")

@@ -134,7 +134,7 @@ def _unit(
     name = visible(str(change.entry))
     old, new = before.get(UNIT_CONTENTS), after.get(UNIT_CONTENTS)
     if is_sensitive_unit(sensitive, change.entry.name):
-        told = (_hidden(len(str(new or old or "").encode()), change.change),) if old != new else ()
+        told = (_hidden(_size(str(new or old or "")), change.change),) if old != new else ()
         return Part(
             name, change.change, (*told, *_other_fields(change, before, after, _HARMLESS)), sensitive=True
         )
@@ -144,7 +144,7 @@ def _unit(
 
 def _kernel_argument(change: EntryChange, sensitive: Sensitive) -> Part:
     if sensitive.kernel_arguments:
-        told = _hidden(len(change.entry.name.encode()), change.change)
+        told = _hidden(_size(change.entry.name), change.change)
         return Part("kernel argument", change.change, (told,), sensitive=True)
     return Part(visible(f"kernel argument {change.entry.name}"), change.change)
 

@@ -1,4 +1,4 @@
-"""A preview for programs. Of one version of the schema keys are only added to, never renamed; docs/reference/preview-json.md
+"""A preview for programs. Of one version of the schema keys are only added to, never renamed; docs/previews-reading.md
 names them all.
 
 What is the same for many clusters stands there once, with their names.
