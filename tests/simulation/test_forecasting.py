@@ -60,6 +60,6 @@ def test_two_hundred_fleets_end_within_their_p95_as_often_as_it_says() -> None:
         found = tally.rollouts(number)
         assert len(found) == 200
         assert share(found, lambda c: c.within) >= CALIBRATED, table
-        assert share(found, lambda c: c.below) <= 1 - CALIBRATED + 0.05, table
+        assert share(found, lambda c: c.below) <= 2 * (1 - CALIBRATED), table
         assert 0.85 < quantile((c.ratio for c in found), 0.5) < 1.15, table
         assert quantile((c.width for c in found), 0.5) < widest, table
