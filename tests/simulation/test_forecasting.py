@@ -53,12 +53,13 @@ def test_the_command_prints_how_far_off_it_was_and_says_whether_that_is_good_eno
 
 
 @pytest.mark.slow
-def test_two_hundred_fleets_end_within_their_p95_as_often_as_it_says() -> None:
-    tally = forecasting.run(range(200), jobs=os.cpu_count() or 1)
+def test_sixty_fleets_end_within_their_p95_as_often_as_it_says() -> None:
+    """The first of the two hundred that the command plays, in a few minutes more."""
+    tally = forecasting.run(range(60), jobs=os.cpu_count() or 1)
     table = "\n".join(tally.lines())
     for number, widest in ((0, 2.2), (1, 1.5)):
         found = tally.rollouts(number)
-        assert len(found) == 200
+        assert len(found) == 60
         assert share(found, lambda c: c.within) >= CALIBRATED, table
         assert share(found, lambda c: c.below) <= 2 * (1 - CALIBRATED), table
         assert 0.85 < quantile((c.ratio for c in found), 0.5) < 1.15, table
