@@ -101,6 +101,10 @@ sbom: setup
 bounds: setup
 	$(BIN)/python -m tests.release.bounds
 
+# Figures, each beside a yardstick that is measured in turns with it; ONLY="idle reload" names some.
+bench: setup
+	$(BIN)/python -m bench.compare $(ONLY) --json build/bench.json
+
 lock:
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --group dev --no-header pyproject.toml -o requirements.lock
