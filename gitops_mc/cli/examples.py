@@ -37,6 +37,16 @@ EXAMPLES: Final[Mapping[str, tuple[Example, ...]]] = {
         Example("exit 5 when something would change", "gitops-mc plan --exit-code"),
         Example("for a pull request", "gitops-mc plan --revision HEAD -o markdown"),
     ),
+    "preview": (
+        Example("a branch, by Git alone", "gitops-mc preview --base origin/main --only-offline"),
+        Example(
+            "with a look at the clusters that it touches", f"gitops-mc preview --base origin/main {_REACH}"
+        ),
+        Example(
+            "as a comment, with what the controller remembers",
+            "gitops-mc preview --base origin/main -o markdown --output-file preview.md --fleet prod",
+        ),
+    ),
     "apply": (
         Example("show the plan, ask, and carry it out", f"gitops-mc apply {_REACH}"),
         Example("let the wave `rest` open", "gitops-mc apply --approve rest"),

@@ -128,9 +128,12 @@ def _observe(
         policy = _policy(state.policy, look.named)
         return as_seen_once(Fleet(policy, state.clusters, commit, contents), memory, now)
 
+    at_merged, at_base = fleet(merged, pull.revisions.head), fleet(pull.base, pull.revisions.base)
+    if at_base.policy == at_merged.policy:  # one object: plans are remembered by it, and worked out once
+        at_base = replace(at_base, policy=at_merged.policy)
     return _Scene(
-        merged=fleet(merged, pull.revisions.head),
-        base=fleet(pull.base, pull.revisions.base),
+        merged=at_merged,
+        base=at_base,
         memory=memory,
         live=live,
         watched=watched,
