@@ -79,15 +79,26 @@ def _no_revision(repository: Any, wanted: str, path: str) -> SourceError:
     )
 
 
-def entries_of(repository: Any, tree: Any, folder: bytes) -> Iterator[TreeEntry]:
+def entries_of(
+    repository: Any,
+    tree: Any,
+    folder: bytes,
+    known: dict[tuple[str, bytes], tuple[TreeEntry, ...]] | None = None,
+) -> Iterator[TreeEntry]:
+    """The files of a tree. `known`: folders of other trees, by id and path, to which those of this one are added."""
     for item in tree:
         path = folder + item.raw_name
         mode = int(item.filemode)
-        if mode == _FOLDER_MODE:
-            yield from entries_of(repository, item, path + b"/")
-        else:
+        if mode != _FOLDER_MODE:
             size = 0 if mode == _SUBMODULE_MODE else _size(item)
             yield TreeEntry(path.decode("utf-8", "surrogateescape"), str(item.id), size, mode)
+        elif known is None:
+            yield from entries_of(repository, item, path + b"/")
+        else:
+            key = (str(item.id), path)
+            if key not in known:
+                known[key] = tuple(entries_of(repository, item, path + b"/", known))
+            yield from known[key]
 
 
 def _size(blob: Any) -> int:

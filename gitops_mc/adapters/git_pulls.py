@@ -43,9 +43,12 @@ class GitPulls:
     folder: str = ""
     """What is read of a bare repository; empty: all of it."""
     _repository: Any = field(default=None, repr=False)
+    _folders: dict[tuple[str, bytes], tuple[TreeEntry, ...]] = field(default_factory=dict, repr=False)
+    """Of the trees of one pull request, which have most of their folders in common."""
 
     def trees(self, base: str, head: str) -> PullTrees:
         repository = self._open()
+        self._folders.clear()
         onto, ours = commit_of(repository, base, self.path), commit_of(repository, head, self.path)
         with missing_objects(repository, f"the history of {base} and {head}"):
             found = repository.merge_base(onto.id, ours.id)
@@ -85,7 +88,9 @@ class GitPulls:
         """A tree; `made` are the contents, by id, that stand nowhere but here."""
         with missing_objects(repository, told):
             root = root_of(tree, folder_of(self._open(), self.path, self.folder), told)
-            entries = tuple(sorted(entries_of(repository, root, b""), key=lambda entry: entry.path))
+            entries = tuple(
+                sorted(entries_of(repository, root, b"", self._folders), key=lambda entry: entry.path)
+            )
         return Tree(str(commit.id), entries, partial(_content, self._open(), made))
 
     def _merged(self, repository: Any, base: Any, head: Any) -> Tree | Conflict:

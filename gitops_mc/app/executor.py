@@ -187,8 +187,12 @@ class Executor:
 
     # ------------------------------------------------------------------------------------------------------- reading
 
-    def observe(self, fleet: Fleet, interest: Interest) -> Mapping[str, LiveCluster]:
-        """One whole look at every cluster of the fleet, for plans and reports; one that is slow counts as dark."""
+    def observe(
+        self, fleet: Fleet, interest: Interest, memory: FleetMemory | None = None
+    ) -> Mapping[str, LiveCluster]:
+        """One whole look at every cluster of the fleet, for plans and reports; one that is slow counts as dark. `memory`: what
+        was loaded already.
+        """
         jobs: dict[str, Callable[[], object]] = {
             c.name: partial(self._read, c.name, replace(interest, components=_manages_operator(c)))
             for c in fleet.clusters
@@ -199,7 +203,7 @@ class Executor:
         late = Dark(
             f"no answer within {ONE_LOOK.total_seconds():.0f} seconds", Outage.UNREACHABLE, self.clock.now()
         )
-        seen = told_apart(self._joined(fleet), self.memory(), self.clock.now())
+        seen = told_apart(self._joined(fleet), memory or self.memory(), self.clock.now())
         return {name: replace(x, dark=x.dark or late) if name in slow else x for name, x in seen.items()}
 
     def _wanted(self, fleet: Fleet, decision: Decision, now: datetime) -> frozenset[str]:

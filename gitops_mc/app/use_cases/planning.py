@@ -71,7 +71,7 @@ def plan_fleet(session: Session, fleet: Fleet, only: frozenset[str] | None, aski
         fleet.contents,
     )
     memory = session.executor.memory()
-    live = session.executor.observe(watched, Interest(nodes=NodeReading.ALWAYS))
+    live = session.executor.observe(watched, Interest(nodes=NodeReading.ALWAYS), memory)
     known = session.executor.with_past(fleet, memory)
     found = asking(session, preview(known, memory, live, session.clock.now(), only))
     return Planned(found, memory, live)

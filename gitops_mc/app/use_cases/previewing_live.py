@@ -117,9 +117,8 @@ def _observe(
     )
     asked = Fleet(merged.policy, tuple(c for n, c in clusters.items() if n in watched), pull.revisions.head)
     memory = session.executor.memory()
-    live = (
-        session.executor.observe(asked, Interest(nodes=NodeReading.ALWAYS, releases=True)) if watched else {}
-    )
+    interest = Interest(nodes=NodeReading.ALWAYS, releases=True)
+    live = session.executor.observe(asked, interest, memory) if watched else {}
     look.learning(live.values())
     contents = _contents(session, pull, asked, memory)
     now = session.clock.now()

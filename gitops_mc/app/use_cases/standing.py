@@ -35,7 +35,7 @@ def stand(session: Session, fleet: Fleet) -> Standing:
     settled: a single look cannot see whether it stays so, and says nothing about it.
     """
     memory = session.executor.memory()
-    live = session.executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS, releases=True))
+    live = session.executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS, releases=True), memory)
     now = session.clock.now()
     known = session.executor.with_past(fleet, memory)
     decision, _ = next_moves(as_seen_once(known, memory, now), memory, Observed(live), now, LOOKING)
