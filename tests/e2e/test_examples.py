@@ -67,7 +67,8 @@ def test_it_has_no_problem_and_no_warning(name: str) -> None:
 
 
 def test_there_is_no_example_that_no_test_knows() -> None:
-    assert {path.name for path in EXAMPLES.iterdir() if path.is_dir()} == set(FROZEN)
+    pipelines = {"ci"}  # tests/docs/test_ci_examples.py
+    assert {path.name for path in EXAMPLES.iterdir() if path.is_dir()} - pipelines == set(FROZEN)
 
 
 def test_every_cluster_has_something_of_its_own_and_something_shared() -> None:

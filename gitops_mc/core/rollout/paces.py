@@ -34,6 +34,9 @@ class Roll:
     at_once: int
     since: datetime | None = None
     """When nodes were let go: the write, or the end of its bracket. None: not yet."""
+    moved: bool = False
+    """A look has seen its pool unsettled since then. What was settled all the time may never have been written: whoever meant to
+    has died before."""
 
 
 @dataclass(frozen=True, slots=True)

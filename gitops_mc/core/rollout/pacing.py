@@ -109,9 +109,10 @@ def learnt(
             continue
         over = _pool_over(a, live, pool, roll, before) if pool else _module_over(a, key, roll)
         if over is None:
+            rolls[key] = replace(roll, moved=roll.moved or _moves(a, pool))
             continue
         del rolls[key]
-        if over > timedelta(0):
+        if over > timedelta(0) and (roll.moved or not pool):
             module = "" if pool else key.removeprefix(_MODULE)
             pace = Pace(roll.work, roll.nodes, roll.at_once, round(over.total_seconds()), module)
             paces = with_pace(paces, pace)
@@ -128,6 +129,10 @@ def _still_held(a: Assessment, pool: str) -> bool:
     """Whether our bracket stands yet: the patch that ends it has not gone through, and will be sent again."""
     reading = None if a.gates is None else a.gates.readings.get(pool)
     return isinstance(reading, Unsettled) and reading.paused is Paused.BY_US
+
+
+def _moves(a: Assessment, pool: str) -> bool:
+    return a.gates is not None and isinstance(a.gates.readings.get(pool), Unsettled)
 
 
 _NOTHING_LEARNT = timedelta(0)
