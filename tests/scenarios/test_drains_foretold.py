@@ -62,7 +62,7 @@ WORKLOADS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(WORKLOADS, st.integers(2, 3))
 def test_the_first_drain_waits_exactly_where_a_budget_was_said_to_be_in_the_way(
     workloads: list[Workload], workers: int

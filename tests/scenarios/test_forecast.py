@@ -268,6 +268,7 @@ def test_newer_content_begins_when_what_rolls_has_settled() -> None:
     assert found.takes.p05 <= world.clock.now() - now <= found.takes.p95
 
 
+@pytest.mark.slow
 def test_where_the_next_step_may_fit_no_more_a_cluster_may_wait_for_its_next_window() -> None:
     nights = '  windows: [{allow: {cron: "0 10,14 * * *", duration: 14m, timeZone: UTC}}]\n'
     world = world_of("edge-1", more=nights, masters=3)

@@ -11,7 +11,7 @@ import pytest
 from tests.simulation import forecasting
 from tests.simulation.forecasting import CALIBRATED, Outcome, Tally, quantile, share
 
-FEW = (0, 1, 2, 8, 9, 10)
+FEW = (0, 1, 2, 10)
 """Seeds that are quickly played: reboots, drains, one with several waves."""
 
 
@@ -46,8 +46,8 @@ def test_a_seed_is_the_same_whenever_it_is_played(few: Tally) -> None:
     def without_time(outcome: Outcome) -> object:
         return outcome.whole, outcome.clusters, outcome.rests_on
 
-    again = forecasting.play(FEW[3])
-    first = [o for o in few.outcomes if o.seed == FEW[3]]
+    again = forecasting.play(FEW[0])
+    first = [o for o in few.outcomes if o.seed == FEW[0]]
     assert [*map(without_time, again)] == [*map(without_time, first)]
 
 
