@@ -135,7 +135,7 @@ def code_of(found: Preview, *, exit_code: bool) -> int:
     """The exit code; pending changes only where it is asked to tell them."""
     match found.verdict.state:
         case State.PROBLEMS:
-            blocked = errors_of(found.changes) or found.changes.fleet_blocked
+            blocked = errors_of(found.changes) or found.only_merged or found.changes.fleet_blocked
             return EXIT_PROBLEMS if blocked or isinstance(found.live, Conflict) else EXIT_REFUSED
         case State.UNKNOWN:
             return EXIT_ERROR

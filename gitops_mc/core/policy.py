@@ -175,6 +175,10 @@ class Sensitive:
         )
 
 
+EVERYTHING = Sensitive(("**",), ("*",), (ObjectPattern("*", ""),), kernel_arguments=True)
+"""What is sensitive where nobody can say what is."""
+
+
 DEFAULT_FLEET = "default"
 """The fleet's name where fleet.yaml gives none; any fleet takes such objects over."""
 

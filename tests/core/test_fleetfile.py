@@ -15,6 +15,7 @@ from gitops_mc.core.manifests.documents import read_documents
 from gitops_mc.core.model import Severity
 from gitops_mc.core.policy import (
     DEFAULT_POLICY,
+    EVERYTHING,
     Approval,
     ClusterSelector,
     Count,
@@ -165,6 +166,18 @@ def test_all_that_is_wrong_is_told_at_once_with_line_and_hint() -> None:
         (9, "spec.rollout.poolOrder", "write custom, worker and master, each once"),
         (13, "spec.prune.enabled", "write true or false"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: [", "", "a: 1\n---\nb: 1\n", "[]", "just words", HEAD + "spec: []", HEAD + "spec: {sensitive: /etc/key}",
+     HEAD + "spec: {sensitve: [/etc/key]}", HEAD + "Spec: {sensitive: [/etc/key]}", "version https://git-lfs.github.com/spec/v1\n"],
+)  # fmt: skip
+def test_where_nobody_can_say_what_is_sensitive_everything_is(text: str) -> None:
+    """A slip in fleet.yaml must not uncover a secret in whatever is said until it is mended."""
+    file = read_fleet_file(text.encode())
+    assert any(flaw.severity is Severity.ERROR for flaw in file.flaws)
+    assert file.draft.sensitive == EVERYTHING
 
 
 def test_a_flawed_file_governs_nothing_but_its_draft_helps_to_read_on() -> None:

@@ -162,6 +162,22 @@ def test_a_conflict_is_a_problem_and_names_the_file(place: Place) -> None:
     )
 
 
+@pytest.mark.parametrize("way", [(), ("--only-offline",)], ids=["with the clusters", "by Git alone"])
+def test_an_error_that_only_the_merge_has_is_never_good(place: Place, way: tuple[str, ...]) -> None:
+    """Each side adds a file of its own, and both say what one object is to be."""
+    one = machine_config("60-worker-dup", files={"/etc/dup": "one\n"})
+    place.write({"clusters/edge-1/head.yaml": one})
+    commit(place.folder)
+    git(place.folder, "checkout", "-q", "main")
+    place.write({"clusters/edge-1/base.yaml": one})
+    commit(place.folder)
+    ended = place.here("preview", "--base", "main", "--head", "topic", *way)
+    assert ended.code == 4
+    assert ended.out.startswith("problems: blocked once it is merged: ")
+    assert "Neither base nor head has these; merging them does:" in ended.out
+    assert "60-worker-dup" in ended.out
+
+
 def test_an_error_at_head_is_exit_4_with_its_place_and_one_at_base_alone_is_not(place: Place) -> None:
     place.write({"clusters/edge-1/motd.yaml": "kind: Secret\n"})
     commit(place.folder)
@@ -232,6 +248,7 @@ def test_a_token_that_is_not_accepted_leaves_it_unknown_and_says_what_git_says(p
     assert ended.code == 1
     assert ended.out.startswith("unknown: ")
     assert "wrong-token-value" not in ended.out + ended.err
+    assert "by Git alone: reboots every node of pool worker in edge-1" in ended.out
 
 
 def test_a_read_only_token_is_enough(place: Place, fleet: Place) -> None:

@@ -11,10 +11,11 @@ from gitops_mc.app.ports import Tree
 from gitops_mc.app.preview_ports import Pulls, PullTrees
 from gitops_mc.app.reading import ReadingCache, read_tree
 from gitops_mc.core.desired import DesiredState
-from gitops_mc.core.model import JsonObject
+from gitops_mc.core.model import JsonObject, Problem
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.model import Conflict, NoLive, Preview, PullChanges, Revisions
+from gitops_mc.core.preview.problems import only_merged
 from gitops_mc.core.preview.verdict import verdict_of
 
 Redact = Callable[[str], str]
@@ -94,4 +95,13 @@ def preview_by_git(pull: PullStates, redact: Redact, reason: str, since: datetim
     """The preview without a look at the clusters; `reason` says why none is taken. `since`: when one was wanted and could not be."""
     changes = changes_of(pull)
     live = pull.merged if isinstance(pull.merged, Conflict) else NoLive(reason, since)
-    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict_of(changes, live, redact))
+    merging = merging_alone(pull)
+    verdict = verdict_of(changes, live, redact, merging)
+    return Preview(pull.head.policy.name, pull.revisions, changes, live, verdict, merging)
+
+
+def merging_alone(pull: PullStates) -> tuple[Problem, ...]:
+    """Errors that neither side has, and their merge has."""
+    if isinstance(pull.merged, Conflict):
+        return ()
+    return only_merged(pull.base.problems, pull.head.problems, pull.merged.problems)

@@ -10,7 +10,7 @@ from enum import Enum
 from gitops_mc.app.observe import Interest, NodeReading
 from gitops_mc.app.observe_drains import observe_fleet_drains
 from gitops_mc.app.use_cases.planning import Session
-from gitops_mc.app.use_cases.previewing import PullStates, Redact, changes_of
+from gitops_mc.app.use_cases.previewing import PullStates, Redact, changes_of, merging_alone
 from gitops_mc.app.use_cases.standing import LOOKING, as_seen_once
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.forecast import FleetForecast, forecast
@@ -65,7 +65,9 @@ def preview_live(session: Session, pull: PullStates, look: Look) -> Preview:
     changes = changes_of(pull)
     live = _live_part(session, pull, changes, look)
     name = _policy(pull.head.policy, look.named).name
-    return Preview(name, pull.revisions, changes, live, verdict_of(changes, live, look.redact))
+    merging = merging_alone(pull)
+    verdict = verdict_of(changes, live, look.redact, merging)
+    return Preview(name, pull.revisions, changes, live, verdict, merging)
 
 
 def _live_part(session: Session, pull: PullStates, changes: PullChanges, look: Look) -> LivePart:

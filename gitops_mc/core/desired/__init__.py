@@ -12,7 +12,7 @@ from gitops_mc.core.desired.checks import conflicts, doubles, emptiness, fleet_c
 from gitops_mc.core.desired.layout import Layout, sort_out
 from gitops_mc.core.desired.objects import Candidate, for_cluster, read_home
 from gitops_mc.core.desired.repository import Fault, Repository, SourceFile
-from gitops_mc.core.fleetfile import FLEET_FILE, FleetFile, read_fleet_file
+from gitops_mc.core.fleetfile import FLEET_FILE, UNREAD, FleetFile, read_fleet_file
 from gitops_mc.core.manifests import Cache
 from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.model import (
@@ -128,7 +128,7 @@ def _fleet_file(repository: Repository) -> FleetFile:
         return FleetFile()
     data = repository.payload("", FLEET_FILE)
     if isinstance(data, Fault):
-        return FleetFile(flaws=(Flaw(0, 0, "file-unreadable", (), data.message, data.hint),))
+        return FleetFile(UNREAD, (Flaw(0, 0, "file-unreadable", (), data.message, data.hint),))
     return read_fleet_file(data)
 
 

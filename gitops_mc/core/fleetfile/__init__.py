@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Final
 
 from gitops_mc.core.fleetfile.fields import Field, is_dns_label
@@ -22,7 +23,7 @@ from gitops_mc.core.manifests.documents import read_documents
 from gitops_mc.core.manifests.flaws import Flaw
 from gitops_mc.core.manifests.positions import Chunk, Places
 from gitops_mc.core.model import Place, Severity
-from gitops_mc.core.policy import DEFAULT_POLICY, FleetPolicy
+from gitops_mc.core.policy import DEFAULT_POLICY, EVERYTHING, FleetPolicy
 
 FLEET_FILE: Final = "fleet.yaml"
 API_VERSION: Final = "gitops-mc.io/v1alpha1"
@@ -38,6 +39,10 @@ _SECTIONS: Final[dict[str, tuple[str, Callable[[Field], Any]]]] = {
     "sensitive": ("sensitive", sensitive_of),
     "ignore": ("ignore", Field.globs),
 }
+
+
+UNREAD: Final = FleetPolicy(sensitive=EVERYTHING)
+"""Where nothing of the file can be read: until it is mended, all is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def read_fleet_file(data: bytes) -> FleetFile:
     """The policy, and all flaws. Never raises."""
     if data.startswith(LFS_POINTER):
         hint = "keep fleet.yaml out of Git LFS"
-        return FleetFile(flaws=(Flaw(0, 0, "file-lfs-pointer", (), "the file is a Git LFS pointer", hint),))
+        return FleetFile(UNREAD, (Flaw(0, 0, "file-lfs-pointer", (), "the file is a Git LFS pointer", hint),))
     read = read_documents(data)
     flaws = list(read.flaws)
     if len(read.documents) != 1:
@@ -70,11 +75,13 @@ def read_fleet_file(data: bytes) -> FleetFile:
             message = f"the file has {len(read.documents)} documents, not one"
             hint = f"write one {KIND}, or remove the file to have the defaults"
             flaws.append(Flaw(0, 0, "fleet-document", (), message, hint))
-        return FleetFile(flaws=tuple(flaws))
+        return FleetFile(UNREAD, tuple(flaws))
     document = read.documents[0]
     root = Field(document.value)
     policy = _policy(root)
     flaws.extend(flaw_at(document.chunk, (), finding) for finding in root.findings)
+    if _hides_what_nobody_can_tell(document.value):
+        policy = replace(policy, sensitive=EVERYTHING)
     return FleetFile(policy, tuple(flaws), document.chunk)
 
 
@@ -90,6 +97,18 @@ def _policy(root: Field) -> FleetPolicy:
         check_drift(spec["drift"])
     sections = {attribute: read(spec[key]) for key, (attribute, read) in _SECTIONS.items() if key in spec}
     return FleetPolicy(name=name or DEFAULT_POLICY.name, **sections)
+
+
+def _hides_what_nobody_can_tell(value: Any) -> bool:
+    """Whether the file may say what is sensitive, and it cannot be read: a section of another shape, a key misspelt."""
+    if not isinstance(value, dict):
+        return True
+    spec = value.get("spec")
+    if not isinstance(spec, dict):
+        return spec is not None or bool(get_close_matches("spec", [key for key in value if key != "spec"]))
+    if "sensitive" in spec:
+        return not isinstance(spec["sensitive"], list | None)
+    return bool(get_close_matches("sensitive", list(spec)))
 
 
 def _name(metadata: Field) -> str | None:

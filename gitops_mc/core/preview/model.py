@@ -403,3 +403,5 @@ class Preview:
     changes: PullChanges
     live: LivePart
     verdict: Verdict
+    only_merged: tuple[Problem, ...] = ()
+    """Errors that neither base nor head has, and what merging gives has, by place."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gitops_mc.core.model import Problem
+from gitops_mc.core.model import Problem, Severity
 
 _INDEX: Final = re.compile(r"\[\d+\]")
 _LINE: Final = re.compile(r"(\.ya?ml):\d+(:\d+)?")
@@ -32,6 +32,14 @@ def compare_problems(before: Sequence[Problem], after: Sequence[Problem]) -> Com
         left, coming, matched = _matched(left, coming, identity)
         old += matched
     return Compared(_by_place(coming), _by_place(old), _by_place(left))
+
+
+def only_merged(
+    base: Sequence[Problem], head: Sequence[Problem], merged: Sequence[Problem]
+) -> tuple[Problem, ...]:
+    """Errors that only merging brings: each side is fine, and both together are not."""
+    errors = [p for p in merged if p.severity is Severity.ERROR]
+    return compare_problems(base, compare_problems(head, errors).new).new
 
 
 def _matched(

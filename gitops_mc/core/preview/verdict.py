@@ -41,27 +41,46 @@ _SHORT: Final = timedelta(minutes=1)
 """Nobody plans for less."""
 
 
-def verdict_of(changes: PullChanges, live: LivePart, redact: Callable[[str], str]) -> Verdict:
+def verdict_of(
+    changes: PullChanges,
+    live: LivePart,
+    redact: Callable[[str], str],
+    merging: Sequence[Problem] = (),
+) -> Verdict:
     """What a check shows, and why. What clusters and files say is redacted before it is shortened. Certain trouble is worse than
-    something unknown: where there are both, it is PROBLEMS, and what is not known stands in the reasons.
+    something unknown: where there are both, it is PROBLEMS, and what is not known stands in the reasons. `merging`: errors that
+    only the merge of both sides has.
     """
 
     def say(text: str) -> str:
         return clipped(redact(text), _TOLD)
 
     errors = errors_of(changes)
-    trouble = (*_blocked(errors, changes), *_conflict(live), *_refused(live, say), *_no_way(live, say))
+    trouble = (
+        *_blocked(errors, changes),
+        *_merged(merging),
+        *_conflict(live),
+        *_refused(live, say),
+        *_no_way(live, say),
+    )
     unknown = tuple(_unknown(live, say))
     effect = _whole(changes, live, say)
     beside = tuple(_beside(changes, live, say))
     if trouble:
         return _verdict(
-            State.PROBLEMS, trouble[0], *trouble[1:], *unknown, *_places(errors, say), effect, *beside
+            State.PROBLEMS,
+            trouble[0],
+            *trouble[1:],
+            *unknown,
+            *_places((*errors, *merging), say),
+            effect,
+            *beside,
         )
     if unknown:
-        return _verdict(
-            State.UNKNOWN, f"unknown: {unknown[0]}", *unknown[1:], f"as far as it was read: {effect}"
+        told = (
+            f"by Git alone: {_by_git(changes)}" if _nothing_read(live) else f"as far as it was read: {effect}"
         )
+        return _verdict(State.UNKNOWN, f"unknown: {unknown[0]}", *unknown[1:], told)
     return _verdict(State.OK, effect, *beside)
 
 
@@ -96,6 +115,14 @@ def _blocked(errors: Sequence[Problem], changes: PullChanges) -> Iterator[str]:
         return
     names = [cluster.name for cluster in changes.clusters if cluster.blocked]
     yield f"{what}; nothing is carried out {on_clusters(names)}" if names else what
+
+
+def _merged(merging: Sequence[Problem]) -> Iterator[str]:
+    if merging:
+        files = len({problem.place.file for problem in merging})
+        yield (
+            f"blocked once it is merged: {count(len(merging), 'problem')} in {count(files, 'file')} that neither side has alone"
+        )
 
 
 def _places(errors: Sequence[Problem], say: Saying) -> Iterator[str]:
@@ -164,6 +191,15 @@ def _whole(changes: PullChanges, live: LivePart, say: Saying) -> str:
             assert_never(live)
     line = sentence_of(found, changes)
     return line + _fitting(extras, LONGEST - 1 - len(line))
+
+
+def _by_git(changes: PullChanges) -> str:
+    return sentence_of(effects_by_git(changes), changes)
+
+
+def _nothing_read(live: LivePart) -> bool:
+    """Whether nothing of any cluster that is touched could be planned."""
+    return isinstance(live, LivePreview) and all(c.plan is None or c.unknown for c in live.outcome.clusters)
 
 
 def _fitting(extras: Mapping[int, str], room: int) -> str:

@@ -200,4 +200,12 @@ def _under_way(live: LivePreview) -> tuple[Block, ...]:
     )
     if items:
         blocks.append(Bullets(items, "cluster"))
+    if live.unasked:
+        others = count(live.unasked, "other cluster")
+        told = (
+            f"Of {others} nobody was asked."
+            if blocks
+            else f"Nothing on the clusters that were looked at; of {others} nobody was asked."
+        )
+        return (*blocks, Paragraph(words(told)))
     return tuple(blocks) or (Paragraph(words("Nothing: no cluster is rolling, held, waiting or failed.")),)

@@ -59,6 +59,7 @@ def _preview(preview: Preview, redactor: Redactor) -> JsonObject:
             "behind": revisions.behind,
         },
         "changes": _changes(preview.changes, redactor),
+        "onlyMerged": [problem_json(problem) for problem in preview.only_merged],
         "live": live_json(preview.live) if isinstance(preview.live, LivePreview) else None,
         "notRead": _not_read(preview.live),
     }

@@ -87,6 +87,9 @@ def _problems(preview: Preview) -> Section:
     if changes.fleet_blocked:
         told = "fleet.yaml has an error: the whole fleet stays where it is."
         blocks.append(Paragraph(words(Strong(told))))
+    if preview.only_merged:
+        told = "Neither base nor head has these; merging them does:"
+        blocks += [Paragraph(words(Strong(told))), _listed(preview.only_merged)]
     if changes.new_problems:
         blocks.append(_listed(changes.new_problems))
     for summary, found in (
