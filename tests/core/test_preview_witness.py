@@ -133,7 +133,7 @@ def hold(done: list[Done], expected: dict[str, tuple[list[str], bool]]) -> None:
 FEW = settings(
     max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
-MANY = settings(FEW, max_examples=4000)
+MANY = settings(FEW, max_examples=2500)
 
 
 @FEW

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gitops_mc.core.model import Place, count
 from gitops_mc.core.preview.model import (
@@ -63,6 +63,9 @@ def effective(preview: Preview) -> Section:
     return Section("What each pool gets", Basis.GIT, blocks, _EFFECTIVE)
 
 
+_GOING_BACK: Final = "By a rollback, or by a revert before all of it has passed. After that a revert takes away what was added only where prune is on."
+
+
 def going_back(preview: Preview) -> Section:
     """What a revert of the pull request would do to nodes that have it."""
     rows = tuple(
@@ -70,7 +73,7 @@ def going_back(preview: Preview) -> Section:
         for (pool, actions, because), clusters in _told_alike(preview, _back)
     )
     table = Table(("clusters", "pool", "each node", "because of"), rows, "pool")
-    return Section("Going back", Basis.GIT, (table,) if rows else (), _BACK)
+    return Section("Going back", Basis.GIT, (Paragraph(words(_GOING_BACK)), table) if rows else (), _BACK)
 
 
 def place_told(place: Place | None) -> str | Code:
