@@ -29,7 +29,7 @@ RULES = st.lists(
 LENGTHS = st.sampled_from([0, 1, 4, 19, 30, 61, 200]).map(lambda m: timedelta(minutes=m))
 
 
-@settings(max_examples=40, derandomize=True, deadline=None)
+@settings(max_examples=20, derandomize=True, deadline=None)
 @given(RULES, LENGTHS, st.integers(0, 6 * 24 * 3600))
 def test_it_says_what_the_engine_would_say_then(
     rules: tuple[Rule, ...], length: timedelta, later: int

@@ -130,9 +130,7 @@ def hold(done: list[Done], expected: dict[str, tuple[list[str], bool]]) -> None:
         assert carried.get(pool, ([], False)) == expected.get(pool, ([], False)), pool
 
 
-FEW = settings(
-    max_examples=100, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+FEW = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 MANY = settings(FEW, max_examples=2500)
 
 

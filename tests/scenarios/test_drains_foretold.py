@@ -77,7 +77,7 @@ def test_the_first_drain_waits_exactly_where_a_budget_was_said_to_be_in_the_way(
     assert world.fleet.failures == ()
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(["", "a", "b"]), min_size=4, max_size=4))
 def test_nodes_are_taken_in_the_order_that_was_said(zones: list[str]) -> None:
     world = settled(workers=4)

@@ -11,7 +11,7 @@ import pytest
 from tests.simulation import forecasting
 from tests.simulation.forecasting import CALIBRATED, Outcome, Tally, quantile, share
 
-FEW = (0, 1, 2, 10)
+FEW = (0, 1, 2)
 """Seeds that are quickly played: reboots, drains, one with several waves."""
 
 
