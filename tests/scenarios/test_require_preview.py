@@ -114,6 +114,25 @@ def test_a_policy_that_somebody_takes_away_after_the_preview_makes_a_reboot_that
     assert world.reboots("edge-1") == before
 
 
+def test_an_object_that_somebody_set_back_to_what_was_before_is_not_written_unseen() -> None:
+    """While what has passed counts it is drift, and left alone; once another content is admitted it would be written again."""
+    world = passed_with_one()
+    before = world.fleet.person("edge-1").get("machineconfigs", "50-worker-app")
+    assert before is not None
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    assert isinstance(world.run(merged(world, shown_now(world))), Done)
+    world.files["clusters/edge-1/more.yaml"] = machine_config("60-worker-more", files={"/etc/more": "x"})
+    shown = shown_now(world)
+    world.fleet.person("edge-1").edit(
+        "machineconfigs",
+        "50-worker-app",
+        {"metadata": {"annotations": before["metadata"]["annotations"]}, "spec": before["spec"]},
+    )
+    world.clock.wait_for(1200)
+    reason = waits(world, merged(world, shown))
+    assert "did not show this: drifted of MachineConfig 50-worker-app" in reason
+
+
 def test_a_commit_on_top_of_what_was_shown_is_another_content() -> None:
     world = passed_with_one()
     world.files["clusters/edge-1/app.yaml"] = TWO

@@ -22,6 +22,7 @@ from gitops_mc.core.rollout.repairs import pool_subject, repairable, repairs, su
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.showing import not_as_shown
 from gitops_mc.core.rollout.timing import in_window
+from gitops_mc.core.rollout.transitions import admitted
 
 
 def admission(case: Case, current: Assessment | None) -> Admission:
@@ -83,7 +84,7 @@ def _stopped_by_plan(case: Case, plan: ClusterPlan) -> tuple[Standing, str] | No
         return Standing.NOT_KNOWN, "; ".join(n.reason for n in plan.not_read)
     if plan.refusals:
         return Standing.BLOCKED, "refused: " + "; ".join(r.reason for r in plan.refusals)
-    why = _first_contact(case, plan) or _not_as_shown(case, plan)
+    why = _first_contact(case, plan) or _not_as_shown(case)
     if why:
         look = f"look at it with gitops-mc plan --cluster {case.name}, then: gitops-mc apply --approve {case.name}"
         return Standing.APPROVAL, f"{why}; {look}"
@@ -96,8 +97,12 @@ def _first_contact(case: Case, plan: ClusterPlan) -> str:
     return f"first contact: the plan changes what somebody set ({_first_changes(case, plan)})"
 
 
-def _not_as_shown(case: Case, plan: ClusterPlan) -> str:
-    more = beyond_preview(case, plan)
+def _not_as_shown(case: Case) -> str:
+    """By the plan that the admitted content is carried out by: what had passed is proven no more then, and may be written again."""
+    if not case.policy.rollout.require_preview:
+        return ""
+    arriving = admitted(case.memory, case.newest, case.commit, case.now)
+    more = beyond_preview(case, make_plan(case.newest, case.live, case.policy, circumstances(case, arriving)))
     return f"rollout.requirePreview: {more}" if more else ""
 
 
