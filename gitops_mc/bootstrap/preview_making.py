@@ -27,8 +27,8 @@ from gitops_mc.core.custom.fleet_spec import FleetSpec, fleet_spec
 from gitops_mc.core.custom.pull_comment import PreviewText
 from gitops_mc.core.custom.pull_request import PreviewScope
 from gitops_mc.core.errors import ApiError, SourceError, UnreachableError
-from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import Commit, Content, DesiredCluster, JsonObject, Known
+from gitops_mc.core.live import LiveCluster, revealed
+from gitops_mc.core.model import Commit, Content, DesiredCluster, JsonObject
 from gitops_mc.core.plan import promise_of
 from gitops_mc.core.preview.model import LivePreview, Preview
 from gitops_mc.core.redact import Redactor
@@ -38,8 +38,6 @@ from gitops_mc.core.rollout.showing import Shown
 _STRANGE_FORK: Final = "it comes from a fork, for which no cluster is asked"
 _STRANGE_AUTHOR: Final = "its author is not trusted with what the clusters say (spec.previews.trusted)"
 _CALLS_AT_ONCE: Final = 8
-_SECRETIVE: Final = ("configs", "rendered", "modules")
-"""Facts of a cluster whose objects may hold what is sensitive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +91,7 @@ class _Secrets:
     @property
     def redactor(self) -> Redactor:
         if self._known is None:
-            self._known = Redactor.of(self.pull.sensitive, (*self.pull.bodies(), *_bodies(self._said)))
+            self._known = Redactor.of(self.pull.sensitive, (*self.pull.bodies(), *revealed(self._said)))
         return self._known
 
     def redact(self, text: str) -> str:
@@ -179,16 +177,9 @@ def _promises(found: Preview, by: str) -> Mapping[str, Shown]:
     if not isinstance(found.live, LivePreview):
         return {}
     touched = {cluster.name for cluster in found.changes.clusters}
+    touched -= {cluster.cluster for cluster in found.live.unread}
     return {
         each.name: Shown(each.plan.content, promise_of(each.plan), by, found.live.at)
         for each in found.live.outcome.clusters
         if each.name in touched and each.plan is not None and not each.unknown
     }
-
-
-def _bodies(live: Iterable[LiveCluster]) -> Iterator[JsonObject]:
-    for cluster in live:
-        for name in _SECRETIVE:
-            fact = getattr(cluster, name)
-            if isinstance(fact, Known):
-                yield from fact.value.values()

@@ -19,7 +19,8 @@ from gitops_mc.cli.terminal import Terminal
 from gitops_mc.cli.watching import again_and_again
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.errors import EXIT_CHANGES, EXIT_DONE, EXIT_ERROR, EXIT_PROBLEMS, EXIT_REFUSED
-from gitops_mc.core.model import JsonObject, Known
+from gitops_mc.core.live import revealed
+from gitops_mc.core.model import JsonObject
 from gitops_mc.core.render.lines import Line, Tone, visible
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.preview import FleetPreview
@@ -94,7 +95,7 @@ def _look(
 
     def learnt(connected: Session, found: FleetPreview) -> FleetPreview:
         """What was read is learnt before anything more is asked, and so before anything is said of it."""
-        terminal.learn(state.sensitive, (*_desired_bodies(state), *_live_bodies(found)))
+        terminal.learn(state.sensitive, (*_desired_bodies(state), *revealed(c.live for c in found.clusters)))
         return asking(connected, found)
 
     store = look_at_memory(connecting.state_file(asked.state, asked.repo))
@@ -123,14 +124,6 @@ def _tell_unread(terminal: Terminal, found: FleetPreview) -> None:
     terminal.say(
         *(Line(visible(f"error: {c.name} could not be read: {c.unknown}"), Tone.BAD) for c in unread)
     )
-
-
-def _live_bodies(found: FleetPreview) -> Iterator[JsonObject]:
-    """Every live object that may hold something sensitive, rendered configs among them."""
-    for cluster in found.clusters:
-        for fact in (cluster.live.configs, cluster.live.rendered, cluster.live.modules):
-            if isinstance(fact, Known):
-                yield from fact.value.values()
 
 
 def _desired_bodies(state: DesiredState) -> Iterator[JsonObject]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from gitops_mc.app.ports import MemoryStore
@@ -17,8 +17,7 @@ from gitops_mc.cli.fleets_governing import remark_governed
 from gitops_mc.cli.preview_asked import Asked, redacting
 from gitops_mc.cli.terminal import Terminal
 from gitops_mc.core.errors import ApiError, UnreachableError
-from gitops_mc.core.live import LiveCluster
-from gitops_mc.core.model import JsonObject, Known
+from gitops_mc.core.live import LiveCluster, revealed
 from gitops_mc.core.preview.model import Preview
 from gitops_mc.core.rollout.inputs import NO_ACTS, Acts
 
@@ -40,7 +39,7 @@ def _looked(terminal: Terminal, asked: Asked, pull: PullStates) -> Preview:
         store = look_at_memory(connecting.state_file(asked.state, asked.clone))
 
     def learning(live: Iterable[LiveCluster]) -> None:
-        terminal.learn(pull.sensitive, (*pull.bodies(), *_live_bodies(live)))
+        terminal.learn(pull.sensitive, (*pull.bodies(), *revealed(live)))
 
     breadth = Breadth.EVERY if asked.everywhere else Breadth.TOUCHED
     named = "" if asked.fleet is None else asked.fleet.name
@@ -58,11 +57,3 @@ def _kept(access: Access, fleet: FleetAsked) -> tuple[MemoryStore, Acts]:
     with fleet_place(access, fleet.namespace, fleet.name) as place:
         body, rollouts = place.fleet(), place.rollouts()
     return SeenMemory(memory_of(body, rollouts)), orders_of(body, rollouts)
-
-
-def _live_bodies(live: Iterable[LiveCluster]) -> Iterator[JsonObject]:
-    """Every live object that may hold something sensitive, rendered configs among them."""
-    for cluster in live:
-        for fact in (cluster.configs, cluster.rendered, cluster.modules):
-            if isinstance(fact, Known):
-                yield from fact.value.values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
@@ -75,6 +75,15 @@ class LiveCluster:
     """AppReleases of the cluster's modules; they only explain why a module is not ready."""
     dark: Dark | None = None
 
+    def revealing(self) -> Iterator[tuple[str, Objects]]:
+        """What was read, by the name of the fact, whose objects may hold what is sensitive: before anything is said of the cluster, a
+        redactor learns them.
+        """
+        facts = {"configs": self.configs, "rendered": self.rendered, "modules": self.modules}
+        for name, fact in facts.items():
+            if not isinstance(fact, Unknown):
+                yield name, fact.value
+
     def read(self) -> tuple[tuple[object, ...], tuple[object, ...]]:
         """What was read, without when: collections, to be told apart by identity, and what was not read, by value.
 
@@ -88,6 +97,13 @@ class LiveCluster:
         unknown = tuple(fact for fact in facts if isinstance(fact, Unknown))
         apis = self.machine_apis if isinstance(self.machine_apis, Unknown) else self.machine_apis.value
         return known, (self.name, self.dark, apis, unknown)
+
+
+def revealed(live: Iterable[LiveCluster]) -> Iterator[JsonObject]:
+    """Every object of these clusters that may hold what is sensitive."""
+    for cluster in live:
+        for _, found in cluster.revealing():
+            yield from found.values()
 
 
 def objects(items: Mapping[str, JsonObject]) -> Objects:

@@ -756,13 +756,14 @@ def test_of_a_cluster_that_is_not_in_the_fleet_yet_it_is_kept_until_it_is() -> N
 def test_of_one_content_the_last_word_counts_and_the_oldest_contents_go() -> None:
     board = PreviewsShown()
     for n in range(KEPT_SHOWN + 2):
-        board.add(FLEET, {"edge-1": promise(f"c{n}")})
+        board.add(FLEET, {"edge-1": promise(f"c{n}", by=10 + n)})
     board.add(FLEET, {"edge-1": promise("c2", by=99)})
     memory, told = FleetMemory(), []
     while found := board(FLEET, memory, {"edge-1"}):
         told.append((found["edge-1"].content, found["edge-1"].by[-2:]))
         memory = with_shown(memory, found)
-    assert told == [("c3", "12"), ("c4", "12"), ("c2", "99")]
+    kept = [(f"c{n}", str(10 + n)) for n in range(KEPT_SHOWN + 2) if n != 2]
+    assert told == [*kept, ("c2", "99")][-KEPT_SHOWN:]
 
 
 def test_of_a_fleet_that_is_gone_nothing_waits() -> None:

@@ -49,7 +49,7 @@ from gitops_mc.core.preview.model import (
     Verdict,
     WithoutEffect,
 )
-from gitops_mc.core.redact import Redactor, redactor_for
+from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.paces import Work
 from tests.core.machine_configs import machine_config
@@ -614,4 +614,4 @@ def redactor(preview: Preview) -> Redactor:
         for manifest in (change.before, change.after)
         if manifest is not None
     ]
-    return redactor_for(Sensitive(), SENSITIVE, bodies)
+    return Redactor.of(SENSITIVE, bodies)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from gitops_mc.core.diff import ABSENT, Adopt, Change, Create, Delete, FieldChange, Touch, Update
-from gitops_mc.core.disruption import NONE, REBOOT, Action, ActionType, Disruption
+from gitops_mc.core.disruption import NONE, REBOOT, Action, ActionType, Cause, Disruption
 from gitops_mc.core.ignition import ChangeKind, Entry, EntryChange, EntryKind
 from gitops_mc.core.model import Content, Kind, ResourceKey
 from gitops_mc.core.plan import (
@@ -97,6 +98,31 @@ def test_what_was_not_shown_is_told(later: ClusterPlan, told: str) -> None:
     found = beyond(promise_of(SHOWN), later)
     assert found[0].startswith(told)
     assert len(found) == 1
+
+
+def test_a_harmless_change_that_becomes_a_reboot_counts_although_a_node_of_the_pool_rebooted_anyway() -> None:
+    """One node stands at an older config and reboots; nine were to restart a service, until somebody took the policy away."""
+
+    def pool(actions: tuple[Action, ...]) -> PoolImpact:
+        unit = Entry(EntryKind.UNIT, "chronyd.service")
+        late = Cause(Entry(EntryKind.UNIT, "old.service"), ChangeKind.CHANGED, "no policy", (REBOOT,))
+        own = Cause(unit, ChangeKind.CHANGED, "policy", actions)
+        behind = NodeImpact(("n1",), 1, Disruption((REBOOT,), (late, own)))
+        rest = NodeImpact(("n2",), 9, Disruption(actions, (own,)))
+        return PoolImpact("worker", (FILE,), (behind, rest), 1, timedelta(hours=1))
+
+    promise = promise_of(plan(impacts=[pool((RESTART,))]))
+    assert beyond(promise, plan(impacts=[pool((RESTART,))])) == ()
+    (told,) = beyond(promise, plan(impacts=[pool((REBOOT,))]))
+    assert told == "pool worker: unit chronyd.service changed asks for reboot, drain"
+
+
+def test_no_digest_of_a_value_is_told() -> None:
+    for told in (
+        *beyond(NOTHING, plan(update(("spec.a", "hunter2")))),
+        *beyond(NOTHING, plan(Create(KEY, {}, "d" * 64))),
+    ):
+        assert not re.search(r"[0-9a-f]{8}", told)
 
 
 def test_of_many_the_first_are_told_and_the_rest_counted() -> None:

@@ -33,7 +33,7 @@ from gitops_mc.core.preview.model import (
     UnreadCluster,
     Verdict,
 )
-from gitops_mc.core.redact import Redactor, redactor_for
+from gitops_mc.core.redact import Redactor
 from gitops_mc.core.render.lines import text_of
 from gitops_mc.core.render.preview.markdown import preview_markdown
 from gitops_mc.core.render.preview.page import preview_html
@@ -138,7 +138,7 @@ def knows(preview: Preview) -> Redactor:
         for manifest in (change.before, change.after)
         if manifest is not None
     ]
-    return redactor_for(BY_BASE, BY_HEAD, bodies)
+    return Redactor.of(BY_BASE.joined(BY_HEAD), bodies)
 
 
 def readings(text: str) -> Iterator[str]:
@@ -201,7 +201,7 @@ def test_what_either_revision_calls_sensitive_is_hidden_in_both() -> None:
     preview = planted("Tr0ub4dorAndThree", "beforeItWasThis99", "")
     bodies = [m.body for c in preview.changes.clusters for o in c.objects for m in (o.before, o.after) if m]
     for one, other in ((BY_BASE, BY_HEAD), (BY_HEAD, BY_BASE)):
-        found = redactor_for(one, other, bodies)
+        found = Redactor.of(one.joined(other), bodies)
         assert found.sensitive == Sensitive(BY_BASE.paths, (), BY_HEAD.modules, kernel_arguments=True)
         assert (
             found.redact("a beforeItWasThis99 b Tr0ub4dorAndThree")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gitops_mc.app.observe import Interest, NodeReading
-from gitops_mc.core.model import JsonObject
-from gitops_mc.core.plan import promise_of
+from gitops_mc.core.model import Content, JsonObject, Unknown
+from gitops_mc.core.plan import NOTHING, promise_of
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.moves import Done, Hold, Standing
 from gitops_mc.core.rollout.preview import preview
-from gitops_mc.core.rollout.showing import KEPT_SHOWN, Shown
+from gitops_mc.core.rollout.showing import KEPT_SHOWN, Shown, also
 from gitops_mc.sandbox.fleet import simple_fleet
-from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config
+from gitops_mc.sandbox.virtual import DEFAULT_START
+from tests.scenarios.rollout_world import UNIT, RolloutWorld, machine_config, manifest
 
 FLEET = """\
 apiVersion: gitops-mc.io/v1alpha1
@@ -147,6 +150,73 @@ def test_a_commit_that_leaves_the_content_alone_asks_nobody_again() -> None:
     assert isinstance(world.run(), Done)
 
 
+def test_a_commit_that_only_lets_go_of_what_was_kept_is_asked_about() -> None:
+    """The content is the one that has passed; what it deletes nobody was shown."""
+    world = made()
+    world.files["clusters/edge-1/more.yaml"] = machine_config("60-worker-more", more_service=UNIT)
+    assert isinstance(world.run(merged(world, shown_now(world))), Done)
+    del world.files["clusters/edge-1/more.yaml"]
+    assert isinstance(world.run(merged(world, shown_now(world))), Done)
+    world.files["fleet.yaml"] = FLEET + "  prune: {enabled: true}\n"
+    world.run(hours=1)
+    world.files["README.md"] = "the next commit, from which on it holds\n"
+    reason = waits(world, Acts())
+    assert "MachineConfig 60-worker-more is deleted" in reason
+    assert isinstance(world.run(Acts(approved=frozenset({"edge-1"}))), Done)
+    assert world.fleet.person("edge-1").get("machineconfigs", "60-worker-more") is None
+
+
+def test_a_commit_does_not_let_itself_through_by_asking_for_no_preview() -> None:
+    world = passed_with_one()
+    world.files["fleet.yaml"] = FLEET.replace("true", "false")
+    world.files["clusters/edge-1/app.yaml"] = TWO
+    assert "no preview has shown" in waits(world, Acts())
+    world.files["README.md"] = "the next commit, from which on it holds\n"
+    assert isinstance(world.run(), Done)
+
+
+def test_who_approves_a_wave_has_not_approved_the_cluster_of_its_name() -> None:
+    world = made()
+    world.files["fleet.yaml"] = FLEET.replace(
+        "{requirePreview: true}",
+        "{requirePreview: true, waves: [{name: edge-1, clusters: {}, approval: manual}]}",
+    )
+    assert isinstance(world.run(Acts(approved_waves=frozenset({"edge-1"})), hours=1), Hold)
+    assert world.standing("edge-1") is Standing.APPROVAL
+
+
+def test_a_pool_that_selects_other_nodes_is_not_promised_while_nobody_sees_them() -> None:
+    """A node that is labelled after the preview would move, and nobody would have said so."""
+    world = passed_with_one()
+    pool = {
+        "machineConfigSelector": {
+            "matchExpressions": [
+                {
+                    "key": "machineconfiguration.alauda.io/role",
+                    "operator": "In",
+                    "values": ["worker", "infra"],
+                }
+            ]
+        },
+        "nodeSelector": {"matchLabels": {"infra": "yes"}},
+    }
+    world.files["clusters/edge-1/infra.yaml"] = manifest("MachineConfigPool", "infra", pool)
+    world.files["clusters/edge-1/infra-config.yaml"] = machine_config(
+        "70-infra-app", "infra", infra_service=UNIT
+    )
+    assert isinstance(world.run(merged(world, shown_now(world))), Done)
+    pool["nodeSelector"] = {"matchLabels": {"infra": "true"}}
+    world.files["clusters/edge-1/infra.yaml"] = manifest("MachineConfigPool", "infra", pool)
+    executor, fleet = world.executor(), world.git()
+    live = dict(executor.observe(fleet, Interest(nodes=NodeReading.ALWAYS)))
+    live["edge-1"] = replace(live["edge-1"], nodes=Unknown("HTTP 403", world.clock.now()))
+    (found,) = preview(
+        executor.with_past(fleet, executor.memory()), executor.memory(), live, world.clock.now()
+    ).clusters
+    assert found.plan is not None
+    assert "which nodes pool infra will have is not known: HTTP 403" in found.plan.unforeseen
+
+
 def test_without_the_setting_nobody_asks_for_previews() -> None:
     world = made()
     world.files["fleet.yaml"] = FLEET.replace("true", "false")
@@ -161,9 +231,17 @@ def test_only_the_last_previews_are_remembered_and_each_once() -> None:
         world.files["clusters/edge-1/more.yaml"] = machine_config(
             "60-worker-more", files={"/etc/more": f"{number}"}
         )
-        previews.append(shown_now(world))
+        previews.append(replace(shown_now(world), by=f"the preview of pull request {20 + number}"))
         world.files["clusters/edge-1/app.yaml"] = ONE
         del world.files["clusters/edge-1/more.yaml"]
         world.run(merged(world, previews[-1]))
         world.run(merged(world, previews[-1]))
     assert world.cluster_memory("edge-1").shown == tuple(previews[-KEPT_SHOWN:])
+
+
+def test_the_pushes_of_one_pull_request_push_no_other_one_out() -> None:
+    shown: tuple[Shown, ...] = ()
+    for number, pull in enumerate((5, *(7,) * 3 * KEPT_SHOWN)):
+        each = Shown(Content(f"{number}"), NOTHING, f"the preview of pull request {pull}", DEFAULT_START)
+        shown = also(shown, each)
+    assert [s.content for s in shown] == ["0", f"{3 * KEPT_SHOWN}"]

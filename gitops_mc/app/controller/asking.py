@@ -134,7 +134,7 @@ class Asking:
             abort = fleet_spec({**body, "spec": {**body["spec"], **ordered}}).abort
         held = {n: hold_told(s["hold"]) for n, s in desk.rollout_specs.items() if s.get("hold") is not None}
         return Acts(
-            approved=desk.approved,
+            approved_waves=desk.approved,
             suspended=suspended,
             held=held,
             aborted=abort,

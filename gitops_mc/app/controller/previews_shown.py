@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from gitops_mc.core.rollout.memory import FleetMemory
-from gitops_mc.core.rollout.showing import KEPT_SHOWN, Shown
+from gitops_mc.core.rollout.showing import Shown, also
 
 
 class Awaited(Protocol):
@@ -40,8 +40,7 @@ class PreviewsShown:
         with self._lock:
             waiting = self._waiting.setdefault(fleet, {})
             for cluster, each in shown.items():
-                others = tuple(s for s in waiting.get(cluster, ()) if s.content != each.content)
-                waiting[cluster] = (*others, each)[-KEPT_SHOWN:]
+                waiting[cluster] = also(waiting.get(cluster, ()), each)
 
     def __call__(self, fleet: str, memory: FleetMemory, clusters: AbstractSet[str]) -> Mapping[str, Shown]:
         """As the port promises."""

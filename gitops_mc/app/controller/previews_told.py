@@ -174,7 +174,12 @@ class PreviewsTold:
             watched.failures = 0
         elif early:
             return None
-        self._wait(watched, desk.spec.interval * (1 + _SPREAD * (2 * self.jitter() - 1)))
+        with self._lock:
+            if (
+                watched.followed == followed
+            ):  # else a poll has brought another one meanwhile, which is looked at next
+                span = desk.spec.interval * (1 + _SPREAD * (2 * self.jitter() - 1))
+                watched.not_before = self.now() + span
         showing = Showing(
             fleet,
             desk,

@@ -116,9 +116,9 @@ class PullNotes:
         }
 
     def due(self, base: Commit, live: str, now: datetime) -> list[tuple[PullNote, Due]]:
-        """What is to be done, what was never shown first."""
+        """What is to be done, what was never shown first, then what was made longest ago: nobody is starved."""
         found = [(n, d) for n in self.notes.values() if (d := n.due(base, live, now)) is not None]
-        return sorted(found, key=lambda one: (one[1] is Due.LOOK, one[0].made is not None))
+        return sorted(found, key=lambda one: (one[1] is Due.LOOK, one[0].made is not None, one[0].at))
 
     @property
     def refused(self) -> bool:

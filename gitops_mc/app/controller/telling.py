@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.live import LiveCluster, Objects
-from gitops_mc.core.model import Commit, JsonObject, Unknown
+from gitops_mc.core.model import Commit, JsonObject
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.redact import Redactor, secrets_of
 
@@ -44,13 +44,7 @@ class Discretion:
 
     def _fresh(self, live: Mapping[str, LiveCluster]) -> Iterator[JsonObject]:
         for cluster in live.values():
-            for fact in _SECRETIVE:
-                found = getattr(cluster, fact)
-                if isinstance(found, Unknown) or self._seen.get((cluster.name, fact)) is found.value:
-                    continue
-                self._seen[cluster.name, fact] = found.value
-                yield from found.value.values()
-
-
-_SECRETIVE = ("configs", "rendered", "modules")
-"""Facts of a cluster whose objects may hold what is sensitive."""
+            for fact, found in cluster.revealing():
+                if self._seen.get((cluster.name, fact)) is not found:
+                    self._seen[cluster.name, fact] = found
+                    yield from found.values()

@@ -118,7 +118,7 @@ def _observe(
         clusters if look.breadth is Breadth.EVERY else (name for name in clusters if name in touched)
     )
     asked = Fleet(merged.policy, tuple(c for n, c in clusters.items() if n in watched), pull.revisions.head)
-    memory = session.executor.memory()
+    memory = replace(session.executor.memory(), previews=None)
     interest = Interest(nodes=NodeReading.ALWAYS, releases=True)
     live = session.executor.observe(asked, interest, memory) if watched else {}
     look.learning(live.values())

@@ -65,6 +65,7 @@ def fleet_part(memory: FleetMemory) -> Part:
         "version": plain["version"],
         "waves": {name: {k: v for k, v in w.items() if k != "approved"} for name, w in waves.items()},
         "prune": plain["prune"],
+        "previews": plain["previews"],
         "clock": plain["clock"],
     }
     history = tuple({**act, "why": act["why"][:LONGEST_WORDS]} for act in plain["acts"][-KEPT_HISTORY:])

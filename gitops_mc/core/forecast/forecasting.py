@@ -201,7 +201,7 @@ def _stage(line: Line, said: WaveMemory, on: Pass, found: Mapping[str, Assessmen
         at_once=line.wave.max_concurrent.at_least_one(len(line.members)),
         soak=line.wave.soak.total_seconds() if soaks else 0.0,
         soaked=0.0 if said.soak_since is None else (on.now - said.soak_since).total_seconds(),
-        approval=asks and line.wave.name not in on.acts.approved,
+        approval=asks and line.wave.name not in on.acts.approved | on.acts.approved_waves,
     )
 
 

@@ -29,6 +29,7 @@ from gitops_mc.core.model import (
     Severity,
     Unknown,
     name_of,
+    named,
 )
 from gitops_mc.core.plan.deletions import Sorted, orders_disagree, shrinking, sort_deletions
 from gitops_mc.core.plan.groups import Group, groups
@@ -37,7 +38,7 @@ from gitops_mc.core.plan.ordering import in_order, removes_pool
 from gitops_mc.core.plan.steps import ClusterPlan, PlanRule, PoolImpact, Refusal, drift_id
 from gitops_mc.core.plan.world import World, live_world, planned_world
 from gitops_mc.core.policy import FleetPolicy, Prune
-from gitops_mc.core.pools import machine_count
+from gitops_mc.core.pools import machine_count, node_selector
 from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules.live import check_with_facts
 
@@ -257,7 +258,21 @@ def _unforeseen(changes: Sequence[Change], live: LiveCluster, affected: Sequence
     pools = [p for p in affected if p in after.pools and machine_count(after.pools[p]) is None]
     if served and pools and isinstance(live.nodes, Unknown):
         return f"how many nodes are in {', '.join(pools)} is not known: {live.nodes.reason}"
+    gaining = _other_nodes(changes, live) if isinstance(live.nodes, Unknown) else ()
+    if served and gaining and isinstance(live.nodes, Unknown):
+        return f"which nodes {named('pool', gaining)} will have is not known: {live.nodes.reason}"
     return ""
+
+
+def _other_nodes(changes: Sequence[Change], live: LiveCluster) -> tuple[str, ...]:
+    """Pools that come, go, or select other nodes than before: whoever has not seen the nodes cannot say which of them move."""
+    known = {} if isinstance(live.pools, Unknown) else live.pools.value
+    pools = (c for c in changes if c.key.kind is Kind.MACHINE_CONFIG_POOL and not isinstance(c, Adopt))
+    return tuple(
+        c.key.name
+        for c in pools
+        if isinstance(c, Delete) or node_selector(c.body) != node_selector(known.get(c.key.name, {}))
+    )
 
 
 def _notes(changes: Sequence[Change], broken: Sequence[Problem]) -> Iterator[str]:

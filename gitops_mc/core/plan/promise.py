@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Final, assert_never
 
 from gitops_mc.core.diff import ABSENT, Adopt, Change, Create, Delete, Update
-from gitops_mc.core.disruption import Action
 from gitops_mc.core.model import ResourceKey, count, digest_of
 from gitops_mc.core.plan.steps import ClusterPlan, PoolImpact, Refusal
 
-MOST_MARKS: Final = 300
+MOST_MARKS: Final = 200
 """Lines of a promise that are kept one by one; of more, only whether they are the same."""
 MOST_REFUSALS: Final = 10
-LONGEST_REFUSAL: Final = 200
-_MARK: Final = 12
-_DIGEST: Final = re.compile(rf" \([0-9a-f]{{{_MARK}}}\)")
+LONGEST_REFUSAL: Final = 150
+_MARK: Final = 8
+_VALUE: Final = 12
+_DIGEST: Final = re.compile(rf" \([0-9a-f]{{{_VALUE}}}\)")
 """What tells values apart is not told: a short secret could be guessed from it."""
 _SHOWN: Final = 6
 
@@ -88,10 +88,10 @@ def _write(write: Change) -> Iterator[str]:
         case Adopt():
             return  # no value changes
         case Create():
-            yield f"{named} is created ({write.digest[:_MARK]})"
+            yield f"{named} is created ({write.digest[:_VALUE]})"
         case Update():
             for field in write.fields:
-                after = "removed" if field.after is ABSENT else f"set ({digest_of(field.after)[:_MARK]})"
+                after = "removed" if field.after is ABSENT else f"set ({digest_of(field.after)[:_VALUE]})"
                 yield f"{named}: {field.path} is {after}"
         case Delete():
             yield f"{named} is deleted"
@@ -101,12 +101,14 @@ def _write(write: Change) -> Iterator[str]:
 
 def _pool(impact: PoolImpact) -> Iterator[str]:
     yield from (f"pool {impact.pool}: {change}" for change in impact.changes)
-    actions = {action for node in impact.nodes for action in node.disruption.actions}
-    yield from (f"pool {impact.pool}: nodes {_word(action)}" for action in sorted(actions, key=str))
-
-
-def _word(action: Action) -> str:
-    return f"go through: {action}"
+    actions = {str(action) for node in impact.nodes for action in node.disruption.actions}
+    yield from (f"pool {impact.pool}: nodes go through: {action}" for action in sorted(actions))
+    causes = {
+        f"{cause.entry} {cause.change.value} asks for {', '.join(map(str, cause.actions))}"
+        for node in impact.nodes
+        for cause in node.disruption.causes
+    }
+    yield from (f"pool {impact.pool}: {cause}" for cause in sorted(causes))
 
 
 def _refusal(refusal: Refusal) -> str:

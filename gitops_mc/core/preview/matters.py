@@ -45,9 +45,10 @@ def _wanted(body: JsonObject) -> list[Any]:
 def _pool(body: JsonObject) -> list[Any]:
     spec, status = section(body, "spec"), section(body, "status")
     bad = [c.type for c in conditions(body) if c.type in _BAD and c.holds]
-    return [spec.get("paused"), spec.get("maxUnavailable"), status.get("machineCount"), bad]
+    selects = [spec.get("machineConfigSelector"), spec.get("nodeSelector")]
+    return [spec.get("paused"), spec.get("maxUnavailable"), selects, status.get("machineCount"), bad]
 
 
 def _module(body: JsonObject) -> list[Any]:
-    spec, status = section(body, "spec"), section(body, "status")
-    return [spec.get("version"), status.get("version"), status.get("phase")]
+    status = section(body, "status")
+    return [section(body, "spec"), status.get("version"), status.get("phase")]

@@ -73,7 +73,7 @@ def _unread(cluster: ClusterPreview, now: datetime) -> UnreadCluster | None:
         return UnreadCluster(cluster.name, live.dark.reason, live.dark.since)
     facts = (live.machine_apis, live.inventory, live.modules, live.pools, live.configs, live.policies)
     missing = [fact for fact in facts if isinstance(fact, Unknown)]
-    if cluster.plan is not None and cluster.plan.impacts and isinstance(live.nodes, Unknown):
+    if cluster.plan is not None and cluster.plan.writes and isinstance(live.nodes, Unknown):
         missing.append(live.nodes)
     if cluster.unknown:
         return UnreadCluster(cluster.name, cluster.unknown, min((f.since for f in missing), default=now))

@@ -32,21 +32,6 @@ def secrets_of(sensitive: Sensitive, bodies: Iterable[JsonObject]) -> frozenset[
     return frozenset(found)
 
 
-def either(before: Sensitive, after: Sensitive) -> Sensitive:
-    """What is sensitive by one of two revisions: neither uncovers what the other hides."""
-    return Sensitive(
-        paths=tuple(dict.fromkeys((*before.paths, *after.paths))),
-        units=tuple(dict.fromkeys((*before.units, *after.units))),
-        modules=tuple(dict.fromkeys((*before.modules, *after.modules))),
-        kernel_arguments=before.kernel_arguments or after.kernel_arguments,
-    )
-
-
-def redactor_for(before: Sensitive, after: Sensitive, bodies: Iterable[JsonObject]) -> Redactor:
-    """One that knows what either revision calls sensitive in any of the objects: those of both revisions, and live ones."""
-    return Redactor.of(either(before, after), bodies)
-
-
 class Redactor:
     """Takes secrets out of texts, wherever in a text and in whatever encoding they stand.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gitops_mc.core.diff import Touch
+from gitops_mc.core.diff import Delete, Touch
 from gitops_mc.core.gates import Settled
 from gitops_mc.core.gates.readings import Unsettled
 from gitops_mc.core.live import LiveCluster
@@ -99,7 +99,7 @@ def _first_contact(case: Case, plan: ClusterPlan) -> str:
 
 def _not_as_shown(case: Case) -> str:
     """By the plan that the admitted content is carried out by: what had passed is proven no more then, and may be written again."""
-    if not case.policy.rollout.require_preview:
+    if not case.preview_required:
         return ""
     arriving = admitted(case.memory, case.newest, case.commit, case.now)
     more = beyond_preview(case, make_plan(case.newest, case.live, case.policy, circumstances(case, arriving)))
@@ -163,12 +163,14 @@ def needs_approval(case: Case, plan: ClusterPlan) -> bool:
 
 def beyond_preview(case: Case, plan: ClusterPlan) -> str:
     """What the newest content does to a cluster that no preview of it has shown, where fleet.yaml asks for one and no human has
-    approved it as it is; empty: nothing.
+    approved it as it is; empty: nothing. What it was started with is asked about no more, but for what other prune settings let go
+    once it has passed.
     """
     memory, newest = case.memory, case.newest.content
-    if not case.policy.rollout.require_preview:
+    if not case.preview_required or newest == memory.approved or case.name in case.approved:
         return ""
-    if newest in {memory.started, memory.approved} or case.name in case.approved:
+    goes = memory.out and any(isinstance(write, Delete) for write in plan.writes)
+    if newest == memory.started and not goes:
         return ""
     return not_as_shown(plan, memory.shown)
 

@@ -63,6 +63,8 @@ class Case:
     impatient: frozenset[str] = frozenset()
     """Clusters where newer content need not wait until a healthy rolling has settled."""
     fault: WriteFault | None = None
+    preview_required: bool = False
+    """Whether what no preview has shown waits for approval."""
     windows: tuple[Rule, ...] = ()
     """The windows that concern this cluster; none where a human has overridden them for this run."""
 

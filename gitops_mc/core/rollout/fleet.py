@@ -34,7 +34,7 @@ from gitops_mc.core.rollout.outlook import gone_views, outlook, view_of
 from gitops_mc.core.rollout.pacing import learnt
 from gitops_mc.core.rollout.rollback import told_back
 from gitops_mc.core.rollout.set_back import not_in_the_future
-from gitops_mc.core.rollout.showing import with_shown
+from gitops_mc.core.rollout.showing import demanded, preview_required, with_shown
 from gitops_mc.core.rollout.transitions import passed, proven
 from gitops_mc.core.rollout.waves import (
     Budget,
@@ -57,7 +57,7 @@ def next_moves(
     """One pass."""
     another_pass(fleet.policy.name)
     before = memory.clock
-    memory = with_shown(prune_limits(_after_gap(memory, now), fleet), acts.shown)
+    memory = with_shown(with_limits(_after_gap(memory, now), fleet), acts.shown)
     on = Pass(fleet, observed, now, acts, fleet_fault(fleet, observed))
     counting = {c.name: _counting(on, c.name) for c in fleet.clusters}
     memory = steps_stand_still(memory, counting, before, now, UNWATCHED)
@@ -139,7 +139,7 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
     has no commits, any other contents count as the next one.
     """
     said, known = fleet.policy.prune, memory.prune
-    commit = fleet.commit or Commit(digest_of([[c.name, c.content] for c in fleet.clusters]))
+    commit = _named(fleet)
     if known is None:
         fresh = PruneLimits(commit, said.enabled, said.max_deletes, said.enabled, said.max_deletes)
         return replace(memory, prune=fresh)
@@ -150,6 +150,18 @@ def prune_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
         return memory
     moved = PruneLimits(commit, said.enabled, said.max_deletes, known.enabled, known.max_deletes)
     return replace(memory, prune=moved)
+
+
+def _named(fleet: Fleet) -> Commit:
+    """The commit; of a plain folder what it says."""
+    return fleet.commit or Commit(digest_of([[c.name, c.content] for c in fleet.clusters]))
+
+
+def with_limits(memory: FleetMemory, fleet: Fleet) -> FleetMemory:
+    """The memory with what this commit, and the one before it, say of limits: each holds while one of them asks for it."""
+    limited = prune_limits(memory, fleet)
+    demand = demanded(memory.previews, fleet.policy, _named(fleet))
+    return limited if demand == memory.previews else replace(limited, previews=demand)
 
 
 def without_wave(fleet: Fleet, found: Mapping[str, Assessment]) -> dict[str, Assessment]:
@@ -183,6 +195,7 @@ def _assess(cluster: DesiredCluster, on: Pass, memory: FleetMemory) -> Assessmen
         counting=_counting(on, cluster.name),
         dark=Counting.STOPPED if on.fault else Counting.RUNNING,
         approved=on.acts.approved,
+        preview_required=preview_required(on.fleet.policy, memory.previews),
         impatient=on.acts.impatient,
         fault=on.observed.faults.get(cluster.name),
         windows=on.windows(cluster),
@@ -243,7 +256,7 @@ def _waves(
     memory = replace(memory, waves={name: w for name, w in memory.waves.items() if name in named})
     for position, line in enumerate(ordered):
         wave_memory = remembered(line, clusters, memory.waves.get(line.wave.name))
-        if line.wave.name in on.acts.approved:
+        if line.wave.name in on.acts.approved | on.acts.approved_waves:
             wave_memory = replace(wave_memory, approved=True)
         if not closed and position and has_work(line, found):
             closed = _before_opening(ordered[:position], found, on, budget, read_at)

@@ -47,7 +47,9 @@ class Acts:
     """
 
     approved: frozenset[str] = frozenset()
-    """Waves, and clusters met for the first time."""
+    """Waves, and clusters, as somebody typed them."""
+    approved_waves: frozenset[str] = frozenset()
+    """Waves alone: a cluster that is called like one is not approved by it."""
     impatient: frozenset[str] = frozenset()
     only: frozenset[str] | None = None
     """Write for these clusters only; None: for all. It opens no wave earlier."""

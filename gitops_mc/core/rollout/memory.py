@@ -21,7 +21,7 @@ from gitops_mc.core.model import Commit, Content, JsonObject, Kind, ResourceKey
 from gitops_mc.core.policy import Prune
 from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rollout.paces import Pace, Roll
-from gitops_mc.core.rollout.showing import Shown
+from gitops_mc.core.rollout.showing import Demand, Shown
 
 MEMORY_VERSION = 1
 NO_COMMIT = Commit("")
@@ -299,6 +299,7 @@ class FleetMemory:
     waves: Mapping[str, WaveMemory] = field(default_factory=dict)
     halt: Halt | None = None
     prune: PruneLimits | None = None
+    previews: Demand | None = None
     clock: datetime | None = None
     """When it was last saved: clocks do not run while nobody watches."""
     acts: tuple[Act, ...] = ()

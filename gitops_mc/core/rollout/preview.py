@@ -18,11 +18,12 @@ from gitops_mc.core.policy import Approval
 from gitops_mc.core.rollout.admission import beyond_preview, needs_approval
 from gitops_mc.core.rollout.case import Admission, Case, circumstances, not_understood
 from gitops_mc.core.rollout.cluster import assess
-from gitops_mc.core.rollout.fleet import prune_limits
+from gitops_mc.core.rollout.fleet import with_limits
 from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory, WaveMemory, prune_in_force
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.next_step import marked_pools
+from gitops_mc.core.rollout.showing import preview_required
 from gitops_mc.core.rollout.timing import length_of, shut, written
 from gitops_mc.core.rollout.transitions import admitted
 from gitops_mc.core.rollout.waves import Line, contents_digest, lines
@@ -194,7 +195,7 @@ def preview(
     """What would be done to the clusters named in `only` (None: to all), wave by wave. `live` is what was read of them."""
     ordered, homeless = lines(fleet.policy, fleet.clusters)
     clusters = {c.name: c for c in fleet.clusters}
-    scene = _Scene(fleet, prune_limits(memory, fleet), live, now)
+    scene = _Scene(fleet, with_limits(memory, fleet), live, now)
 
     def previews(names: Sequence[str], wave: str) -> tuple[ClusterPreview, ...]:
         asked = (clusters[name] for name in names if only is None or name in only)
@@ -252,6 +253,7 @@ def _understood(newest: DesiredCluster, live: LiveCluster, scene: _Scene) -> Clu
         policy=fleet.policy,
         prune=prune_in_force(scene.memory),
         now=scene.now,
+        preview_required=preview_required(fleet.policy, scene.memory.previews),
     )
     found = assess(case)
     shown = ClusterPreview(newest, live, "", found.standing, found.reason, None, arriving=found.admission)
