@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
 
+from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import Sensitive
 from gitops_mc.core.redact import Redactor, secrets_of
@@ -47,8 +48,8 @@ class Terminal:
         err: TextIO | None = None,
         environment: Mapping[str, str] = os.environ,
     ) -> None:
-        self.out = out or sys.stdout
-        self.err = err or sys.stderr
+        self.out = out or sys.stdout or _nowhere()
+        self.err = err or sys.stderr or _nowhere()
         self.closed = False
         self.debug = False
         self._plain = bool(environment.get("NO_COLOR")) or environment.get("TERM") == "dumb"
@@ -134,12 +135,24 @@ class Terminal:
             stream.flush()
         except BrokenPipeError:
             self._reader_left(stream)
+        except OSError as error:
+            self._reader_left(stream)
+            if stream is self.out:
+                raise GitopsMcError(
+                    f"the result cannot be written: {error.strerror}",
+                    hint="is there room where the output goes?",
+                ) from error
 
     def _reader_left(self, stream: TextIO) -> None:
         """Send the rest nowhere; without this the interpreter complains when it flushes at its end."""
         self.closed = self.closed or stream is self.out
         with open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123 - the device, not a path
             os.dup2(nowhere.fileno(), stream.fileno())
+
+
+def _nowhere() -> TextIO:
+    """Where a stream was closed before the program began, nobody wants to know."""
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123 - the device; it is there as long as the program
 
 
 def _hanging(line: str, width: int | None) -> str:

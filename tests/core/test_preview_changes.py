@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from gitops_mc.core.desired import DesiredState, load
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.digest import pull_digest
-from gitops_mc.core.preview.model import ChangeOf, ClusterChange, PullChanges
+from gitops_mc.core.preview.model import ChangeOf, ClusterChange, NoLive, PullChanges, State
+from gitops_mc.core.preview.verdict import verdict_of
 from tests.core.desired_repositories import FLEET, desired, files, module
 from tests.core.preview_cases import CASES, changes_of, texts
 
@@ -182,7 +183,18 @@ def test_a_fleet_yaml_that_cannot_be_read_blocks_all_and_no_setting_is_made_up()
     )
     assert found.fleet_blocked
     assert found.settings == ()
-    assert [(c.name, c.wave, c.moved_from, c.blocked) for c in found.clusters] == [("edge-01", "", None, ())]
+    assert (found.clusters, found.untouched) == ((), 1)
+
+
+def test_what_repairs_a_fleet_yaml_is_not_shown_as_if_the_fleet_had_been_empty() -> None:
+    """Who had which shared set nobody can tell; the clusters had what they have all the same."""
+    files = cluster_files("edge-01")
+    found = changes({**fleet("{nam: x}"), **files}, {**fleet(CANARY, REST), **files})
+    assert (found.base_blocked, found.fleet_blocked) == (True, False)
+    assert (found.clusters, found.settings) == ((), ())
+    verdict = verdict_of(found, NoLive("Git alone"), str)
+    assert verdict.state is State.UNKNOWN
+    assert verdict.line.startswith("unknown: it repairs fleet.yaml, ")
 
 
 # ---------------------------------------------------------------------------------------------- what a removal comes to

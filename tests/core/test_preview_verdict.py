@@ -190,6 +190,24 @@ def test_problems_that_base_has_elsewhere_are_not_the_fault_of_this_pull_request
     assert said(PullChanges((one,), 2, new_problems=(warning,))).state is State.OK
 
 
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [
+        (SettingChange("spec.sensitive", "/etc/registry/**", ""), "no longer sensitive, and shown from the merge on: /etc/registry/**"),
+        (SettingChange("metadata.name", "prod", "default"), "the fleet is called another name, with which all that it owns is marked: prod becomes default"),
+        (SettingChange("spec.rollout.requirePreview", "true", "false"), "what no preview has shown waits for nobody any more (rollout.requirePreview)"),
+    ],
+)  # fmt: skip
+def test_a_setting_that_no_node_notices_and_somebody_should_is_told_first(
+    setting: SettingChange, told: str
+) -> None:
+    found = said(PullChanges((), 3, settings=(setting,)))
+    assert found.state is State.OK
+    assert found.reasons[0] == told
+    back = replace(setting, before=setting.after, after=setting.before)
+    assert told not in said(PullChanges((), 3, settings=(back,))).reasons
+
+
 def test_a_conflict_names_its_files() -> None:
     found = said(offline(touched("edge-01", cause())), Conflict(("a.yaml", "b.yaml", "c.yaml")))
     assert found.state is State.PROBLEMS

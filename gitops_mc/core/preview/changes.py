@@ -18,14 +18,13 @@ from gitops_mc.core.model import (
     Severity,
     canonical_json,
 )
-from gitops_mc.core.policy import DEFAULT_POLICY, Prune
+from gitops_mc.core.policy import Prune
 from gitops_mc.core.preview.effective import Case, OnNodes, on_nodes
 from gitops_mc.core.preview.model import (
     ChangeOf,
     ClusterChange,
     ObjectChange,
     PullChanges,
-    SettingChange,
 )
 from gitops_mc.core.preview.objects import (
     module_changes,
@@ -46,6 +45,18 @@ def pull_changes(
     wherever it is made. `order`: in which the operators are taken to merge configs; by name, as the platform's docs say.
     """
     problems = compare_problems(before.problems, after.problems)
+    if (
+        before.fleet_blocked or after.fleet_blocked
+    ):  # whose sets and members are whose is not known on that side
+        return PullChanges(
+            clusters=(),
+            untouched=len(after.clusters),
+            new_problems=problems.new,
+            old_problems=problems.old,
+            solved=problems.solved,
+            fleet_blocked=after.fleet_blocked,
+            base_blocked=before.fleet_blocked,
+        )
     makings = _Makings(prune_of(before.policy.prune, after.policy.prune), order, frozenset(problems.new))
     earlier = {cluster.name: cluster for cluster in before.clusters}
     later = {cluster.name: cluster for cluster in after.clusters}
@@ -60,11 +71,10 @@ def pull_changes(
     return PullChanges(
         clusters=tuple(changed),
         untouched=len(later) - sum(found.name in later for found in changed),
-        settings=_settings(before, after),
+        settings=setting_changes(before.policy, after.policy),
         new_problems=problems.new,
         old_problems=problems.old,
         solved=problems.solved,
-        fleet_blocked=after.fleet_blocked,
     )
 
 
@@ -149,16 +159,9 @@ def _errors(cluster: DesiredCluster) -> tuple[Problem, ...]:
     )
 
 
-def _unreadable(state: DesiredState) -> bool:
-    """Whether nobody knows what its fleet.yaml says."""
-    return state.fleet_blocked and state.policy == DEFAULT_POLICY
-
-
 def _waves(state: DesiredState) -> dict[str, str]:
     """Of every cluster its wave, in the order in which they come; those that no wave takes last."""
     ordered, homeless = lines(state.policy, state.clusters)
-    if _unreadable(state):
-        return {cluster.name: "" for cluster in state.clusters}
     found = {name: line.wave.name for line in ordered for name in line.members}
     return {**found, **dict.fromkeys(homeless, "")}
 
@@ -170,12 +173,6 @@ def _moved(
     setting.
     """
     named = before.policy.rollout.waves is not None and after.policy.rollout.waves is not None
-    if not named or _unreadable(before) or _unreadable(after):
+    if not named:
         return {}
     return {name: was for name, was in waves_before.items() if name in waves and waves[name] != was}
-
-
-def _settings(before: DesiredState, after: DesiredState) -> tuple[SettingChange, ...]:
-    if _unreadable(before) or _unreadable(after):
-        return ()
-    return setting_changes(before.policy, after.policy)

@@ -202,6 +202,8 @@ class PullChanges:
     """Those that the merge base alone has."""
     fleet_blocked: bool = False
     """Head's fleet.yaml has an error: the whole fleet stays where it is."""
+    base_blocked: bool = False
+    """That of the merge base has one: who has what by it cannot be told, so neither can what changes. No cluster is named then."""
 
 
 # --------------------------------------------------------------------------------------- what hinders, on the clusters

@@ -35,6 +35,7 @@ LONGEST: Final = 300
 _REASONS: Final = 2
 _TOLD: Final = 110
 """Characters of a reason that a cluster, a file or a server gives."""
+_BASE_BLOCKED: Final = "unknown: it repairs fleet.yaml, which cannot be read where it was made from, so what changes on the clusters cannot be told"
 Saying: TypeAlias = Callable[[str], str]
 """What somebody else has said, as it is told."""
 _SHORT: Final = timedelta(minutes=1)
@@ -65,7 +66,7 @@ def verdict_of(
     )
     unknown = tuple(_unknown(live, say))
     effect = _whole(changes, live, say)
-    beside = tuple(_beside(changes, live, say))
+    beside = (*_loosened(changes), *_beside(changes, live, say))
     if trouble:
         return _verdict(
             State.PROBLEMS,
@@ -76,6 +77,8 @@ def verdict_of(
             effect,
             *beside,
         )
+    if changes.base_blocked:
+        return _verdict(State.UNKNOWN, _BASE_BLOCKED, *unknown)
     if unknown:
         told = (
             f"by Git alone: {_by_git(changes)}" if _nothing_read(live) else f"as far as it was read: {effect}"
@@ -246,6 +249,19 @@ def _start(live: LivePreview) -> str:
 
 
 # ----------------------------------------------------------------------------------------------------------- beside
+
+
+def _loosened(changes: PullChanges) -> Iterator[str]:
+    """Settings of fleet.yaml that no node notices, and somebody should."""
+    uncovered = [s.before for s in changes.settings if s.path == "spec.sensitive" and not s.after]
+    if uncovered:
+        yield f"no longer sensitive, and shown from the merge on: {clipped(listed(uncovered, 2), _TOLD)}"
+    for setting in changes.settings:
+        if setting.path == "metadata.name":
+            told = f"{clipped(setting.before)} becomes {clipped(setting.after)}"
+            yield f"the fleet is called another name, with which all that it owns is marked: {told}"
+        if setting.path == "spec.rollout.requirePreview" and setting.after == "false":
+            yield "what no preview has shown waits for nobody any more (rollout.requirePreview)"
 
 
 def _beside(changes: PullChanges, live: LivePart, say: Saying) -> Iterator[str]:

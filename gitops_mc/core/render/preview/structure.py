@@ -79,6 +79,7 @@ def _changes(changes: PullChanges, redactor: Redactor) -> JsonObject:
     clusters = changes.clusters
     return {
         "fleetBlocked": changes.fleet_blocked,
+        "baseBlocked": changes.base_blocked,
         "untouched": changes.untouched,
         "clusters": [_cluster(cluster) for cluster in clusters],
         "objects": [_object(change, redactor) for change in objects_of(clusters)],

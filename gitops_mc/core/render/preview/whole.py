@@ -87,6 +87,9 @@ def _problems(preview: Preview) -> Section:
     if changes.fleet_blocked:
         told = "fleet.yaml has an error: the whole fleet stays where it is."
         blocks.append(Paragraph(words(Strong(told))))
+    if changes.base_blocked:
+        told = "fleet.yaml of the merge base has an error: what changes on which cluster cannot be told."
+        blocks.append(Paragraph(words(Strong(told))))
     if preview.only_merged:
         told = "Neither base nor head has these; merging them does:"
         blocks += [Paragraph(words(Strong(told))), _listed(preview.only_merged)]
