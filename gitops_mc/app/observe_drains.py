@@ -19,7 +19,7 @@ from gitops_mc.app.ports import Clock, Workers
 from gitops_mc.core.errors import ForbiddenError, GitopsMcError, GoneError, UnreachableError
 from gitops_mc.core.model import JsonObject, Unknown
 from gitops_mc.core.preview.drains import drains_of
-from gitops_mc.core.preview.model import Drains, DrainsNotRead
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead
 from gitops_mc.core.preview.node_notes import Drained, drained, node_notes
 from gitops_mc.core.preview.workloads import Workloads, budgets_of, survey
 from gitops_mc.core.rollout.preview import ClusterPreview

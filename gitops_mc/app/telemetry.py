@@ -23,15 +23,12 @@ from gitops_mc.app.log_events import (
     LeaseTaken,
     LeaseTroubled,
     LeaseWatched,
-    LogEvent,
-    PassDone,
-    PollDone,
     WebhookAnswered,
-    WriteAccepted,
     WriteTroubled,
 )
 from gitops_mc.app.looks import Look
 from gitops_mc.app.notifying import Notifier
+from gitops_mc.app.telemetry_facts import commands_of, of_look, poll_done, poll_of
 from gitops_mc.app.telemetry_ports import (
     Board,
     Credential,
@@ -42,17 +39,14 @@ from gitops_mc.app.telemetry_ports import (
     Measures,
     PollerView,
 )
-from gitops_mc.core.custom.shown import Pulled
 from gitops_mc.core.errors import GitopsMcError
 from gitops_mc.core.expiry import Claimed
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.render.fleet_commands import FleetCommands
 from gitops_mc.core.render.happening import Happening, Reason
 from gitops_mc.core.render.happenings import Told, happenings
-from gitops_mc.core.render.polls import Poll, PollFailed, PollGood, PollRefused, ToldPolls, poll_happenings
+from gitops_mc.core.render.polls import ToldPolls, poll_happenings
 from gitops_mc.core.rollout.fault import fleet_fault
 from gitops_mc.core.rollout.inputs import Observed
-from gitops_mc.core.rollout.moves import Done, Halted, Hold, Outlook, Wait
 
 SAID_AGAIN_AFTER = timedelta(minutes=1)
 """How often the log says the same trouble of a fleet while it lasts."""
@@ -67,6 +61,34 @@ class _Trouble:
     unsaid: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _ForgeUse:
+    """What a forge is asked for, and how it is told that it does not do it, or does it again."""
+
+    member: str
+    """Of the Fleet's status."""
+    failed: Reason
+    failing: str
+    recovered: Reason
+    again: str
+
+
+_STATUSES = _ForgeUse(
+    "forge",
+    Reason.FORGE_FAILED,
+    "its forge takes no commit status, and the rollout goes on",
+    Reason.FORGE_RECOVERED,
+    "its forge takes commit statuses again",
+)
+_PREVIEWS = _ForgeUse(
+    "previews",
+    Reason.PREVIEWS_FAILED,
+    "its pull requests have no previews, or not all of them",
+    Reason.PREVIEWS_RECOVERED,
+    "its pull requests get previews again",
+)
+
+
 @dataclass(slots=True)
 class _Known:
     """What was told of one fleet so far."""
@@ -77,10 +99,8 @@ class _Known:
     """When the source answered last."""
     deaf: str = ""
     """Why its webhook hears nobody, as was told last."""
-    forge: str = ""
-    """Why its forge takes no commit status, as was told last."""
-    previews: str = ""
-    """Why its pull requests get no previews, as was told last."""
+    forge: dict[str, str] = field(default_factory=dict)
+    """By member of the Fleet's status: why its forge does not do what it is asked for, as was told last."""
     troubles: dict[str, _Trouble] = field(default_factory=dict)
     tokens: Tokens = field(default_factory=Tokens)
 
@@ -138,11 +158,11 @@ class Telemetry:
             known = self._known(fleet)
             fault = fleet_fault(look.fleet, Observed(look.live))
             known.told, found = happenings(known.told, look.decision, look.memory, fault)
-            for event in _of_look(fleet, look):
+            for event in of_look(fleet, look):
                 self.log.tell(event)
             for trouble in look.troubles:
                 if times := known.times(trouble, look.at):
-                    told = _commands(fleet).said(trouble)
+                    told = commands_of(fleet).said(trouble)
                     self.log.tell(WriteTroubled(fleet=fleet, reason=told, times=times))
             self._tell(fleet, found)
             for board in self._boards() if not fault else ():
@@ -161,7 +181,7 @@ class Telemetry:
             known.answered = poller.pulled.polled
             self.measures.polled(fleet, poll, poller.pulled.polled)
             known.polls, found = poll_happenings(known.polls, poll)
-            self.log.tell(_poll_done(fleet, poll))
+            self.log.tell(poll_done(fleet, poll))
             self._tell(fleet, found)
             for board in self._boards():
                 board.polled(fleet, poller)
@@ -188,9 +208,7 @@ class Telemetry:
             self.measures.moded(fleet, mode)
             if mode is FleetMode.ELSEWHERE:
                 known = self._known(fleet)
-                known.forge = known.previews = (
-                    ""  # nobody here asks it any more, so nobody would take it back
-                )
+                known.forge = {}  # nobody here asks it any more, so nobody would take it back
                 for board in self._boards():
                     board.left(fleet)
 
@@ -223,55 +241,36 @@ class Telemetry:
                 found["notifications"] = told
             if deaf := self._known(fleet).deaf:
                 found["webhook"] = {"problem": deaf}
-            if forge := self._known(fleet).forge:
-                found["forge"] = {"problem": forge}
-            if previews := self._known(fleet).previews:
-                found["previews"] = {"problem": previews}
+            for member, problem in dict(self._known(fleet).forge).items():
+                found[member] = {"problem": problem}
         return found
 
     def forged(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
         """The forge of a fleet takes no commit status any more; or that is over. From the thread that asked it: what was
         forgotten meanwhile stays so.
         """
-        with self._guarded("telling of a forge"):
-            with self._lock:
-                known = self._fleets.get(fleet)
-            if known is None:
-                return
-            match told:
-                case ForgeWell.NONE_NAMED:
-                    known.forge = ""
-                case ForgeWell.TAKES_AGAIN:
-                    known.forge = ""
-                    again = Happening(Reason.FORGE_RECOVERED, "its forge takes commit statuses again")
-                    self._tell(fleet, (again,))
-                case GitopsMcError(message=message, hint=hint):
-                    why = _commands(fleet).said(f"{message}; {hint}" if hint else message)
-                    known.forge = why[:_LONGEST_PROBLEM]
-                    text = f"its forge takes no commit status, and the rollout goes on: {why}"
-                    self._tell(fleet, (Happening(Reason.FORGE_FAILED, text),))
-                case _:
-                    assert_never(told)
+        self._of_forge(fleet, told, _STATUSES)
 
     def previewed(self, fleet: str, told: GitopsMcError | ForgeWell) -> None:
         """The pull requests of a fleet get no previews any more, or not all of them do; or that is over. As `forged`."""
-        with self._guarded("telling of previews"):
+        self._of_forge(fleet, told, _PREVIEWS)
+
+    def _of_forge(self, fleet: str, told: GitopsMcError | ForgeWell, use: _ForgeUse) -> None:
+        with self._guarded(f"telling of {use.member}"):
             with self._lock:
                 known = self._fleets.get(fleet)
             if known is None:
                 return
             match told:
                 case ForgeWell.NONE_NAMED:
-                    known.previews = ""
+                    known.forge.pop(use.member, None)
                 case ForgeWell.TAKES_AGAIN:
-                    known.previews = ""
-                    again = Happening(Reason.PREVIEWS_RECOVERED, "its pull requests get previews again")
-                    self._tell(fleet, (again,))
+                    known.forge.pop(use.member, None)
+                    self._tell(fleet, (Happening(use.recovered, use.again),))
                 case GitopsMcError(message=message, hint=hint):
-                    why = _commands(fleet).said(f"{message}; {hint}" if hint else message)
-                    known.previews = why[:_LONGEST_PROBLEM]
-                    text = f"its pull requests have no previews, or not all of them: {why}"
-                    self._tell(fleet, (Happening(Reason.PREVIEWS_FAILED, text),))
+                    why = commands_of(fleet).said(f"{message}; {hint}" if hint else message)
+                    known.forge[use.member] = why[:_LONGEST_PROBLEM]
+                    self._tell(fleet, (Happening(use.failed, f"{use.failing}: {why}"),))
                 case _:
                     assert_never(told)
 
@@ -345,7 +344,7 @@ class Telemetry:
             return self._fleets.setdefault(fleet, _Known())
 
     def _tell(self, fleet: str, found: tuple[Happening, ...]) -> None:
-        commands = _commands(fleet)
+        commands = commands_of(fleet)
         found = tuple(replace(happening, text=commands.said(happening.text)) for happening in found)
         for happening in found:
             self.log.tell(Happened(fleet, happening))
@@ -360,56 +359,3 @@ class Telemetry:
             yield
         except Exception as error:  # noqa: BLE001 - whatever is wrong with telling, the rollout goes on
             self.log.crashed(doing, error)
-
-
-def _commands(fleet: str) -> FleetCommands:
-    """How commands are typed for the fleet of this title."""
-    namespace, _, name = fleet.rpartition("/")
-    return FleetCommands(name, namespace)
-
-
-def poll_of(pulled: Pulled, answered: datetime | None) -> Poll:
-    """What a poll came to. A problem with an answer that is newer than the one at `answered` is about what it said."""
-    if not pulled.problem:
-        return PollGood(pulled.commit)
-    return PollFailed(pulled.problem) if pulled.polled == answered else PollRefused(pulled.problem)
-
-
-def _of_look(fleet: str, look: Look) -> Iterator[LogEvent]:
-    steps = {view.cluster: view.step for view in look.decision.clusters}
-    revision = str(look.fleet.commit)
-    for written in look.written:
-        step = steps.get(written.cluster, "")
-        yield WriteAccepted(
-            fleet=fleet, cluster=written.cluster, revision=revision, step=step, what=written.what
-        )
-    outlook, reason = _outlook_words(look.decision.outlook)
-    reason = _commands(fleet).said(reason)
-    moves = len(look.decision.moves)
-    yield PassDone(fleet=fleet, revision=revision, outlook=outlook, reason=reason, moves=moves)
-
-
-def _outlook_words(outlook: Outlook) -> tuple[str, str]:
-    match outlook:
-        case Wait():
-            return "wait", outlook.reason
-        case Hold():
-            return "hold", "; ".join(outlook.reasons)
-        case Halted():
-            return "halted", outlook.reason
-        case Done():
-            return "done", outlook.reason
-        case _:
-            assert_never(outlook)
-
-
-def _poll_done(fleet: str, poll: Poll) -> PollDone:
-    match poll:
-        case PollGood():
-            return PollDone(fleet=fleet, revision=poll.revision, result="good", reason="")
-        case PollRefused():
-            return PollDone(fleet=fleet, revision="", result="refused", reason=poll.reason)
-        case PollFailed():
-            return PollDone(fleet=fleet, revision="", result="failed", reason=poll.reason)
-        case _:
-            assert_never(poll)

@@ -144,9 +144,11 @@ def code_of(found: Preview, *, exit_code: bool) -> int:
 
 
 def _changes(found: Preview) -> bool:
+    """Whether the pull request itself changes something; what base has, and a cluster has not, is no part of it."""
+    touched = {cluster.name for cluster in found.changes.clusters if cluster.content_changes}
     if isinstance(found.live, LivePreview):
-        return any(cluster.changes for cluster in found.live.outcome.clusters)
-    return any(cluster.content_changes for cluster in found.changes.clusters)
+        return any(cluster.changes for cluster in found.live.outcome.clusters if cluster.name in touched)
+    return bool(touched)
 
 
 def _show(terminal: Terminal, asked: Asked, found: Preview) -> None:

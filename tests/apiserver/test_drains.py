@@ -9,7 +9,7 @@ import pytest
 from gitops_mc.app.api import ClusterApi, Patience
 from gitops_mc.app.observe_drains import observe_drains
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.preview.model import Drains, DrainsNotRead
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead
 from gitops_mc.sandbox.transport import DirectTransport
 from gitops_mc.sandbox.virtual import VirtualClock
 from tests.apiserver.clusters import RealClusters

@@ -15,7 +15,7 @@ from gitops_mc.core.errors import UnreachableError
 from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import DesiredCluster, JsonObject, content_of
 from gitops_mc.core.plan import ClusterPlan
-from gitops_mc.core.preview.model import Drains, DrainsNotRead, HindranceKind
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead, HindranceKind
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import ClusterPreview
 from gitops_mc.sandbox.apiserver import ADMIN_TOKEN, ApiServer, Rule, User

@@ -11,7 +11,7 @@ from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.observe_drains import FEW_NAMESPACES, LONGEST, observe_fleet_drains
 from gitops_mc.app.ports import Request, Response
 from gitops_mc.core.model import Unknown
-from gitops_mc.core.preview.model import Drains, DrainsNotRead, HindranceKind
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead, HindranceKind
 from gitops_mc.core.preview.workloads import survey
 from gitops_mc.sandbox.apiserver import Rule, User
 from gitops_mc.sandbox.virtual import VirtualWorkers

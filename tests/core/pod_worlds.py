@@ -7,7 +7,7 @@ from typing import Any
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.preview.drains import drains_of
-from gitops_mc.core.preview.model import Drains, Hindrance
+from gitops_mc.core.preview.hindrances import Drains, Hindrance
 from gitops_mc.core.preview.node_notes import Drained, PoolDrain
 from gitops_mc.core.preview.workloads import Workloads, budgets_of, survey
 from tests.core.gate_worlds import NOW

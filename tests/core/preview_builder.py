@@ -35,7 +35,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.plan import ClusterPlan, NodeImpact, PoolImpact, Step, StepKind
 from gitops_mc.core.policy import ClusterSelector, Count, Wave
-from gitops_mc.core.preview.model import (
+from gitops_mc.core.preview.changed import (
     ChangeOf,
     ClusterChange,
     ModuleChange,

@@ -8,9 +8,9 @@ import json
 from pathlib import Path
 
 from gitops_mc.core.desired import DesiredState
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.digest import pull_json
-from gitops_mc.core.preview.model import PullChanges
 from tests.core.desired_repositories import desired
 
 DATA = Path(__file__).parents[1] / "data" / "preview"

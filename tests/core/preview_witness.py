@@ -22,8 +22,8 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.plan import Circumstances, StepKind, make_plan
 from gitops_mc.core.policy import FleetPolicy, Prune
+from gitops_mc.core.preview.changed import PoolChange
 from gitops_mc.core.preview.changes import pull_changes
-from gitops_mc.core.preview.model import PoolChange
 from gitops_mc.sandbox.nodes.disruption import Disruption, disruption
 from gitops_mc.sandbox.operator.components import CONTROLLER, initial_objects
 from gitops_mc.sandbox.operator.merging import MergeOrder as OperatorOrder

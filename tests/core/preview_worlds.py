@@ -22,32 +22,36 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.plan import Refusal
 from gitops_mc.core.policy import ObjectPattern, Sensitive
-from gitops_mc.core.preview.model import (
-    Advice,
-    AdviceKind,
+from gitops_mc.core.preview.changed import (
     ChangeOf,
     ClusterChange,
-    Conflict,
+    Inert,
+    ModuleChange,
+    Origin,
+    PullChanges,
+    SettingChange,
+    WithoutEffect,
+)
+from gitops_mc.core.preview.hindrances import (
     Drains,
     DrainsNotRead,
     Hindrance,
     HindranceKind,
-    Inert,
-    LivePreview,
-    ModuleChange,
     NodeNote,
+    UpgradePath,
+)
+from gitops_mc.core.preview.model import (
+    Advice,
+    AdviceKind,
+    Conflict,
+    LivePreview,
     NoLive,
-    Origin,
     Preview,
-    PullChanges,
     Revisions,
-    SettingChange,
     State,
     UnderWay,
     UnreadCluster,
-    UpgradePath,
     Verdict,
-    WithoutEffect,
 )
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.rollout.moves import Standing

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitops_mc.core.desired import DesiredState, load
+from gitops_mc.core.preview.changed import ChangeOf, ClusterChange, PullChanges
 from gitops_mc.core.preview.changes import pull_changes
 from gitops_mc.core.preview.digest import pull_digest
-from gitops_mc.core.preview.model import ChangeOf, ClusterChange, NoLive, PullChanges, State
+from gitops_mc.core.preview.model import NoLive, State
 from gitops_mc.core.preview.verdict import verdict_of
 from tests.core.desired_repositories import FLEET, desired, files, module
 from tests.core.preview_cases import CASES, changes_of, texts

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gitops_mc.core.model import JsonObject, Unknown
 from gitops_mc.core.preview.drains import drains_of
-from gitops_mc.core.preview.model import DrainsNotRead, HindranceKind, NodeNote
+from gitops_mc.core.preview.hindrances import DrainsNotRead, HindranceKind, NodeNote
 from gitops_mc.core.preview.node_notes import Drained, PoolDrain
 from gitops_mc.core.preview.weighing import MOST, NODES_EACH
 from tests.core.gate_worlds import NOW

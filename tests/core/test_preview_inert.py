@@ -9,8 +9,8 @@ import yaml
 
 from gitops_mc.core.ignition import MergeOrder, merge
 from gitops_mc.core.model import JsonObject
+from gitops_mc.core.preview.changed import ClusterChange, Inert
 from gitops_mc.core.preview.inert import PLACEHOLDER
-from gitops_mc.core.preview.model import ClusterChange, Inert
 from gitops_mc.core.preview.services import READERS, taken_up
 from tests.core.machine_configs import machine_config
 from tests.core.test_preview_changes import HEAD, A, changes, config, only, told

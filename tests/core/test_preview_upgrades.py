@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitops_mc.core.gates import Outcome, preflight
 from gitops_mc.core.model import DOWNGRADE_ANNOTATION, Commit, JsonObject, Unknown
 from gitops_mc.core.plan import machine_modules, module_order
-from gitops_mc.core.preview.model import ChangeOf, ClusterChange, ModuleChange, PullChanges
+from gitops_mc.core.preview.changed import ChangeOf, ClusterChange, ModuleChange, PullChanges
 from gitops_mc.core.preview.upgrades import upgrade_paths, upgrades_of
 from gitops_mc.core.rollout.moves import Standing
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview

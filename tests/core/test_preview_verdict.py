@@ -14,21 +14,17 @@ from gitops_mc.core.disruption import Action, ActionType, Cause, Disruption
 from gitops_mc.core.ignition import KERNEL_ARGUMENTS, ChangeKind, Entry, EntryKind
 from gitops_mc.core.model import ClusterScope, Place, Problem, Severity
 from gitops_mc.core.plan import ClusterPlan, Refusal
+from gitops_mc.core.preview.changed import ChangeOf, ClusterChange, PoolChange, PullChanges, SettingChange
+from gitops_mc.core.preview.hindrances import UpgradePath
 from gitops_mc.core.preview.model import (
     Advice,
     AdviceKind,
-    ChangeOf,
-    ClusterChange,
     Conflict,
     LivePart,
     LivePreview,
     NoLive,
-    PoolChange,
-    PullChanges,
-    SettingChange,
     State,
     UnreadCluster,
-    UpgradePath,
     Verdict,
 )
 from gitops_mc.core.preview.verdict import LONGEST, verdict_of

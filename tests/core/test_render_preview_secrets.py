@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 
 from gitops_mc.core.model import ClusterScope, JsonObject, Place, Problem
 from gitops_mc.core.policy import ObjectPattern, Sensitive
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.preview.model import (
     Advice,
     AdviceKind,
     LivePreview,
     Preview,
-    PullChanges,
     State,
     UnreadCluster,
     Verdict,

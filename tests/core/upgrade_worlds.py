@@ -18,7 +18,7 @@ from gitops_mc.core.model import (
     content_of,
     name_of,
 )
-from gitops_mc.core.preview.model import UpgradePath
+from gitops_mc.core.preview.hindrances import UpgradePath
 from gitops_mc.core.preview.upgrades import upgrade_paths
 from tests.core.gate_worlds import NOW, known
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitops_mc.app.api import ClusterApi
 from gitops_mc.app.observe_drains import observe_drains
-from gitops_mc.core.preview.model import Drains, DrainsNotRead
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead
 from gitops_mc.sandbox.apiserver import User
 from gitops_mc.sandbox.transport import DirectTransport
 from tests.app.drain_worlds import plan, world

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gitops_mc.app.observe_drains import observe_drains
 from gitops_mc.app.use_cases.planning import ask_nobody
 from gitops_mc.core.model import JsonObject
-from gitops_mc.core.preview.model import Drains, HindranceKind
+from gitops_mc.core.preview.hindrances import Drains, HindranceKind
 from gitops_mc.core.preview.node_notes import drained
 from gitops_mc.sandbox.fleet import simple_fleet
 from gitops_mc.sandbox.nodes.machine import What

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitops_mc.core.preview.model import PullChanges
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.rollout.inputs import Acts
 from gitops_mc.core.rollout.moves import Done
 from gitops_mc.sandbox.fleet import FleetSpec, simple_fleet

@@ -13,8 +13,9 @@ from gitops_mc.app.reading import ReadingCache, read_tree
 from gitops_mc.core.desired import DesiredState
 from gitops_mc.core.model import JsonObject, Problem
 from gitops_mc.core.policy import Sensitive
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.preview.changes import pull_changes
-from gitops_mc.core.preview.model import Conflict, NoLive, Preview, PullChanges, Revisions
+from gitops_mc.core.preview.model import Conflict, NoLive, Preview, Revisions
 from gitops_mc.core.preview.problems import only_merged
 from gitops_mc.core.preview.verdict import verdict_of
 

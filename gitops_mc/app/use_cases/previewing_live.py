@@ -18,15 +18,8 @@ from gitops_mc.core.live import LiveCluster
 from gitops_mc.core.model import Commit, Content, DesiredCluster, Known
 from gitops_mc.core.policy import DEFAULT_FLEET, FleetPolicy
 from gitops_mc.core.preview.advice import BaseMoved, advice_of
-from gitops_mc.core.preview.model import (
-    Conflict,
-    LivePart,
-    LivePreview,
-    NoLive,
-    Preview,
-    PullChanges,
-    UnderWay,
-)
+from gitops_mc.core.preview.changed import PullChanges
+from gitops_mc.core.preview.model import Conflict, LivePart, LivePreview, NoLive, Preview, UnderWay
 from gitops_mc.core.preview.standing import under_way, unread
 from gitops_mc.core.preview.upgrades import upgrades_of
 from gitops_mc.core.preview.verdict import verdict_of

@@ -19,13 +19,8 @@ from gitops_mc.core.model import (
     canonical_json,
 )
 from gitops_mc.core.policy import Prune
+from gitops_mc.core.preview.changed import ChangeOf, ClusterChange, ObjectChange, PullChanges
 from gitops_mc.core.preview.effective import Case, OnNodes, on_nodes
-from gitops_mc.core.preview.model import (
-    ChangeOf,
-    ClusterChange,
-    ObjectChange,
-    PullChanges,
-)
 from gitops_mc.core.preview.objects import (
     module_changes,
     object_changes,

@@ -19,7 +19,7 @@ from gitops_mc.core.model import (
     SharedScope,
     digest_of,
 )
-from gitops_mc.core.preview.model import PoolChange, PullChanges
+from gitops_mc.core.preview.changed import PoolChange, PullChanges
 
 
 def pull_digest(changes: PullChanges) -> str:

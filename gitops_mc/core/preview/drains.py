@@ -13,7 +13,7 @@ from typing import Final
 from gitops_mc.core.model import Unknown, named
 from gitops_mc.core.model import count as counted
 from gitops_mc.core.preview.budgets import Bar, barred
-from gitops_mc.core.preview.model import Drains, DrainsNotRead, Hindrance, HindranceKind, NodeNote
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead, Hindrance, HindranceKind, NodeNote
 from gitops_mc.core.preview.node_notes import Drained
 from gitops_mc.core.preview.replicas import at_risk
 from gitops_mc.core.preview.weighing import Weighed, Weight, told

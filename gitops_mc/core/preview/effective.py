@@ -22,9 +22,9 @@ from gitops_mc.core.ignition import (
 from gitops_mc.core.model import POLICY_NAME, DesiredCluster, JsonObject, Kind, Manifest, ResourceKey
 from gitops_mc.core.plan.deletions import shrinking
 from gitops_mc.core.pools import BUILT_IN_POOLS, WORKER_POOL
+from gitops_mc.core.preview.changed import Origin, PoolChange, PoolEntry, WithoutEffect
 from gitops_mc.core.preview.entries import entry_place
 from gitops_mc.core.preview.inert import inert_entries
-from gitops_mc.core.preview.model import Origin, PoolChange, PoolEntry, WithoutEffect
 from gitops_mc.core.rules.policies import readable_policy
 from gitops_mc.core.rules.pools import known_pools, selected
 from gitops_mc.core.rules.shapes import at

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from gitops_mc.core.disruption import Action, ActionType, Cause, Disruption
 from gitops_mc.core.ignition import Entry
-from gitops_mc.core.preview.model import PullChanges
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
 
 

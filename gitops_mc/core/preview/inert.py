@@ -8,7 +8,7 @@ from typing import Any, Final
 from gitops_mc.core.disruption import Action, ActionType, Policy, is_inert
 from gitops_mc.core.ignition import Effective, EntryKind
 from gitops_mc.core.model import MACHINE_GROUP_VERSION, POLICY_NAME, JsonObject, Kind, Manifest
-from gitops_mc.core.preview.model import Inert, PoolEntry
+from gitops_mc.core.preview.changed import Inert, PoolEntry
 from gitops_mc.core.preview.services import taken_up
 from gitops_mc.core.raw import section
 from gitops_mc.core.render.yaml_text import yaml_lines

@@ -13,7 +13,7 @@ from gitops_mc.core.model import JsonObject, Unknown, labels_of, metadata, name_
 from gitops_mc.core.model import count as counted
 from gitops_mc.core.plan import PoolImpact
 from gitops_mc.core.pools import MASTER_POOL, node_selector
-from gitops_mc.core.preview.model import NodeNote
+from gitops_mc.core.preview.hindrances import NodeNote
 
 _ZONE: Final = "topology.kubernetes.io/zone"
 _CONTROL_PLANE: Final = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")

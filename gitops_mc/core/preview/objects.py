@@ -18,7 +18,7 @@ from gitops_mc.core.model import (
 )
 from gitops_mc.core.plan.deletions import too_many
 from gitops_mc.core.policy import Prune
-from gitops_mc.core.preview.model import ChangeOf, ModuleChange, ObjectChange
+from gitops_mc.core.preview.changed import ChangeOf, ModuleChange, ObjectChange
 from gitops_mc.core.raw import section, text
 from gitops_mc.core.remembered import Remembered
 from gitops_mc.core.rules import place_of

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from gitops_mc.core.preview.model import Hindrance, HindranceKind
+from gitops_mc.core.preview.hindrances import Hindrance, HindranceKind
 from gitops_mc.core.preview.node_notes import Drained
 from gitops_mc.core.preview.weighing import Weighed, Weight
 from gitops_mc.core.preview.workloads import STATEFUL_SET, Owner, Pod, Replicas, is_etcd

@@ -7,8 +7,8 @@ from typing import assert_never
 
 from gitops_mc.core.disruption import ActionType
 from gitops_mc.core.model import count, named
+from gitops_mc.core.preview.changed import ChangeOf, PullChanges
 from gitops_mc.core.preview.effects import Deed, Effect
-from gitops_mc.core.preview.model import ChangeOf, PullChanges
 from gitops_mc.core.preview.words import because, clipped, in_clusters, listed
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gitops_mc.core.model import JsonObject
 from gitops_mc.core.policy import ClusterSelector, FleetPolicy, Gates, Rollout, Sensitive, Window
-from gitops_mc.core.preview.model import SettingChange
+from gitops_mc.core.preview.changed import SettingChange
 from gitops_mc.core.render.yaml_text import yaml_lines
 
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))

@@ -33,7 +33,8 @@ from gitops_mc.core.model import (
 from gitops_mc.core.model import count as counted
 from gitops_mc.core.modules import is_core
 from gitops_mc.core.plan import module_order
-from gitops_mc.core.preview.model import PullChanges, UpgradePath
+from gitops_mc.core.preview.changed import PullChanges
+from gitops_mc.core.preview.hindrances import UpgradePath
 from gitops_mc.core.preview.upgrade_notes import Together, dependencies_told, platform_told, step_told
 from gitops_mc.core.raw import section, text
 from gitops_mc.core.rollout.preview import FleetPreview

@@ -11,19 +11,17 @@ from datetime import UTC, timedelta
 from typing import Final, TypeAlias, assert_never
 
 from gitops_mc.core.model import Problem, Severity, count, sorted_problems
+from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.preview.effects import effects_by_git, effects_on, rebooting_anyway
+from gitops_mc.core.preview.hindrances import Drains, HindranceKind, UpgradePath
 from gitops_mc.core.preview.model import (
     Advice,
     AdviceKind,
     Conflict,
-    Drains,
-    HindranceKind,
     LivePart,
     LivePreview,
     NoLive,
-    PullChanges,
     State,
-    UpgradePath,
     Verdict,
 )
 from gitops_mc.core.preview.refused import refusals_of

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Final
 
-from gitops_mc.core.preview.model import Hindrance
+from gitops_mc.core.preview.hindrances import Hindrance
 
 MOST: Final = 40
 """Hindrances told of one cluster."""

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Generic, TypeVar
 
 from gitops_mc.core.model import CLUSTER_LABEL, Kind, Manifest, Place, ResourceKey, count
-from gitops_mc.core.preview.model import (
+from gitops_mc.core.preview.changed import (
     ClusterChange,
     ModuleChange,
     ObjectChange,

@@ -6,16 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from gitops_mc.core.model import count
-from gitops_mc.core.preview.model import (
-    AdviceKind,
-    Conflict,
-    Drains,
-    DrainsNotRead,
-    LivePreview,
-    NoLive,
-    Preview,
-    UpgradePath,
-)
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead, UpgradePath
+from gitops_mc.core.preview.model import AdviceKind, Conflict, LivePreview, NoLive, Preview
 from gitops_mc.core.preview.words import moment
 from gitops_mc.core.render.plan_words import headline
 from gitops_mc.core.render.preview.document import (

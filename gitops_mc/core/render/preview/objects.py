@@ -7,7 +7,8 @@ from gitops_mc.core.diff.paths import leaves_of, same, shown
 from gitops_mc.core.ignition import MergeOrder, effective_of, merge
 from gitops_mc.core.model import Kind, Manifest
 from gitops_mc.core.policy import Sensitive
-from gitops_mc.core.preview.model import ChangeOf, ModuleChange, ObjectChange, Preview
+from gitops_mc.core.preview.changed import ChangeOf, ModuleChange, ObjectChange
+from gitops_mc.core.preview.model import Preview
 from gitops_mc.core.render.parts import Part, entry_parts, field_parts
 from gitops_mc.core.render.preview.document import (
     Basis,

@@ -8,8 +8,9 @@ from datetime import timedelta
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.forecast.model import ClusterForecast
 from gitops_mc.core.model import count
+from gitops_mc.core.preview.changed import ChangeOf, ClusterChange, PullChanges
 from gitops_mc.core.preview.effects import rebooting_anyway
-from gitops_mc.core.preview.model import ChangeOf, ClusterChange, LivePreview, Preview, PullChanges
+from gitops_mc.core.preview.model import LivePreview, Preview
 from gitops_mc.core.render.plan_words import duration
 from gitops_mc.core.render.preview.document import Basis, Block, Paragraph, Section, Table, Words, words
 from gitops_mc.core.render.preview.groups import names_told, sorted_by

@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from gitops_mc.core.model import Place, count
-from gitops_mc.core.preview.model import (
-    Inert,
-    Origin,
-    PoolChange,
-    PoolEntry,
-    Preview,
-    WithoutEffect,
-)
+from gitops_mc.core.preview.changed import Inert, Origin, PoolChange, PoolEntry, WithoutEffect
+from gitops_mc.core.preview.model import Preview
 from gitops_mc.core.render.preview.document import (
     Basis,
     Block,

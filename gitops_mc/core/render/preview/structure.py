@@ -10,21 +10,18 @@ from typing import Any, Final
 
 from gitops_mc.core.disruption import Disruption
 from gitops_mc.core.model import JsonObject, Place
-from gitops_mc.core.preview.model import (
+from gitops_mc.core.preview.changed import (
     ClusterChange,
-    Conflict,
     Inert,
-    LivePreview,
     ModuleChange,
-    NoLive,
     ObjectChange,
     Origin,
     PoolChange,
     PoolEntry,
-    Preview,
     PullChanges,
     WithoutEffect,
 )
+from gitops_mc.core.preview.model import Conflict, LivePreview, NoLive, Preview
 from gitops_mc.core.redact import Redactor
 from gitops_mc.core.render.diff_json import part_json
 from gitops_mc.core.render.lines import visible

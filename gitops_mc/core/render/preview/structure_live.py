@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from gitops_mc.core.forecast.model import ClusterForecast, FleetForecast, Spread, WaveForecast
 from gitops_mc.core.model import JsonObject, digest_of
-from gitops_mc.core.preview.model import Drains, DrainsNotRead, LivePreview, NodeNote, UpgradePath
+from gitops_mc.core.preview.hindrances import Drains, DrainsNotRead, NodeNote, UpgradePath
+from gitops_mc.core.preview.model import LivePreview
 from gitops_mc.core.preview.promised import promise_digest
 from gitops_mc.core.render.plan_words import headline, standing_words
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
