@@ -48,6 +48,7 @@ from gitops_mc.core.preview.model import (
     NoLive,
     Preview,
     Revisions,
+    SoakingWave,
     State,
     UnderWay,
     UnreadCluster,
@@ -557,6 +558,7 @@ def of_everything() -> Preview:
                 "edge-03", Standing.IN_FLIGHT, "pool worker: 1 of 3 nodes updated", AT - timedelta(minutes=9)
             ),
         ),
+        soaking=(SoakingWave("canary", AT - timedelta(minutes=12), timedelta(minutes=30)),),
         drains=rebooting.drains,
         upgrades=modules.live.upgrades,
         advice=(

@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from gitops_mc.core.live import Dark, LiveCluster, unread
-from gitops_mc.core.model import Commit, Content, Outage
+from gitops_mc.core.model import Commit, Content, DesiredCluster, Outage
 from gitops_mc.core.plan import Refusal
+from gitops_mc.core.policy import ClusterSelector, FleetPolicy, Rollout, Wave
 from gitops_mc.core.preview.advice import BaseMoved, advice_of
-from gitops_mc.core.preview.model import Advice, AdviceKind, Revisions, UnderWay
-from gitops_mc.core.preview.standing import under_way
+from gitops_mc.core.preview.model import Advice, AdviceKind, Revisions, SoakingWave, UnderWay
+from gitops_mc.core.preview.standing import soaking, under_way
 from gitops_mc.core.preview.standing import unread as unread_of
-from gitops_mc.core.rollout.inputs import NO_ACTS, Abort, Acts
-from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FailureCause, FleetMemory
+from gitops_mc.core.rollout.inputs import NO_ACTS, Abort, Acts, Fleet
+from gitops_mc.core.rollout.memory import ClusterMemory, Failure, FailureCause, FleetMemory, WaveMemory
 from gitops_mc.core.rollout.moves import ClusterView, Decision, Done, Standing
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
+from gitops_mc.core.rollout.waves import contents_digest, lines
 from tests.core.preview_builder import AT, fleet, live_cluster
 from tests.core.preview_worlds import BASE, FORK, HEAD, chrony_change
 
@@ -138,6 +140,42 @@ def test_of_a_cluster_that_was_looked_at_it_says_what_was_seen_and_of_another_on
     assert found["seen"] == UnderWay("seen", Standing.IN_FLIGHT, "node 2 of 3", AT)
     assert found["failed"] == UnderWay("failed", Standing.FAILED, "pool worker is degraded", AT)
     assert "as it is remembered" in found["begun"].reason
+
+
+HALF_AN_HOUR = timedelta(minutes=30)
+
+
+def soaking_told(soak: timedelta, content: Content = OLD, **fields: Any) -> tuple[SoakingWave, ...]:
+    """Of a wave that is remembered to soak with the old content since 20 minutes ago, where base says `content`."""
+    policy = FleetPolicy(rollout=Rollout(waves=(Wave("canary", ClusterSelector(), soak=soak),)))
+    ((line,), _) = lines(policy, [DesiredCluster("a", (), OLD)])
+    kept = WaveMemory(
+        contents_digest(line, {"a": DesiredCluster("a", (), OLD)}),
+        soak_since=AT - timedelta(minutes=20),
+        soaked=False,
+    )
+    memory = FleetMemory(waves={"canary": replace(kept, **fields)})
+    return soaking(Fleet(policy, (DesiredCluster("a", (), content),), Commit(BASE)), memory, AT)
+
+
+def test_a_wave_that_soaks_is_told_with_since_when() -> None:
+    assert soaking_told(HALF_AN_HOUR) == (SoakingWave("canary", AT - timedelta(minutes=20), HALF_AN_HOUR),)
+    of_a_former_release = soaking_told(HALF_AN_HOUR, soaked=None)
+    assert of_a_former_release == soaking_told(HALF_AN_HOUR)
+
+
+@pytest.mark.parametrize(
+    ("soak", "fields"),
+    [
+        pytest.param(HALF_AN_HOUR, {"soaked": True}, id="it is over"),
+        pytest.param(timedelta(minutes=10), {"soaked": None}, id="over, with a former release"),
+        pytest.param(HALF_AN_HOUR, {"soak_since": None}, id="not begun"),
+        pytest.param(timedelta(0), {}, id="base asks for none"),
+        pytest.param(HALF_AN_HOUR, {"content": NEW}, id="base has moved on"),
+    ],
+)
+def test_a_wave_that_does_not_soak_is_not_told(soak: timedelta, fields: dict[str, Any]) -> None:
+    assert soaking_told(soak, **fields) == ()
 
 
 def test_what_was_not_read_is_named_once_with_since_when() -> None:

@@ -20,7 +20,7 @@ from gitops_mc.core.policy import DEFAULT_FLEET, FleetPolicy
 from gitops_mc.core.preview.advice import BaseMoved, advice_of
 from gitops_mc.core.preview.changed import PullChanges
 from gitops_mc.core.preview.model import Conflict, LivePart, LivePreview, NoLive, Preview, UnderWay
-from gitops_mc.core.preview.standing import under_way, unread
+from gitops_mc.core.preview.standing import soaking, under_way, unread
 from gitops_mc.core.preview.upgrades import upgrades_of
 from gitops_mc.core.preview.verdict import verdict_of
 from gitops_mc.core.rollout.fleet import next_moves
@@ -80,6 +80,7 @@ def _live_part(session: Session, pull: PullStates, changes: PullChanges, look: L
         outcome=outcome,
         already=already,
         under_way=_under_way(scene, look.acts),
+        soaking=soaking(scene.base, scene.memory, scene.now),
         unread=unread(outcome, already, scene.now),
         drains=drains,
         upgrades=upgrades_of(outcome, changes),

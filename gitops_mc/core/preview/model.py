@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
@@ -55,6 +55,15 @@ class UnderWay:
 
 
 @dataclass(frozen=True, slots=True)
+class SoakingWave:
+    """A wave whose clusters have all passed, and have to stay so for a while."""
+
+    wave: str
+    since: datetime
+    soak: timedelta
+
+
+@dataclass(frozen=True, slots=True)
 class UnreadCluster:
     """A cluster of which something is not known."""
 
@@ -95,6 +104,8 @@ class LivePreview:
     already: FleetPreview
     """Base as it stands now against the live clusters: what would be done without the pull request."""
     under_way: tuple[UnderWay, ...] = ()
+    soaking: tuple[SoakingWave, ...] = ()
+    """Of base, as it is remembered."""
     unread: tuple[UnreadCluster, ...] = ()
     drains: Mapping[str, Drains | DrainsNotRead] = field(default_factory=lambda: MappingProxyType({}))
     """By cluster, of those where a node is drained."""

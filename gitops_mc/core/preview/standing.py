@@ -7,10 +7,12 @@ from datetime import datetime
 from typing import Final
 
 from gitops_mc.core.model import Unknown
-from gitops_mc.core.preview.model import UnderWay, UnreadCluster
+from gitops_mc.core.preview.model import SoakingWave, UnderWay, UnreadCluster
+from gitops_mc.core.rollout.inputs import Fleet
 from gitops_mc.core.rollout.memory import ClusterMemory, FleetMemory
 from gitops_mc.core.rollout.moves import ClusterView, Decision, Standing
 from gitops_mc.core.rollout.preview import ClusterPreview, FleetPreview
+from gitops_mc.core.rollout.waves import lines, remembered, soaks_since
 
 _QUIET: Final = (Standing.PASSED, Standing.READY, Standing.SKIPPED, Standing.UNREGISTERED, Standing.NOT_KNOWN)
 """Nothing is going on there, or nobody can say."""
@@ -22,11 +24,20 @@ def under_way(decision: Decision, memory: FleetMemory, looked_at: Collection[str
     """
     found: list[UnderWay] = []
     for view in decision.clusters:
-        remembered = memory.cluster(view.cluster)
-        if view.cluster in looked_at:
-            found += _seen(view, remembered)
-        else:
-            found += _remembered(view.cluster, remembered)
+        own = memory.cluster(view.cluster)
+        found += _seen(view, own) if view.cluster in looked_at else _remembered(view.cluster, own)
+    return tuple(found)
+
+
+def soaking(base: Fleet, memory: FleetMemory, now: datetime) -> tuple[SoakingWave, ...]:
+    """Waves that soak with the contents that base gives them, as it is remembered."""
+    clusters = {cluster.name: cluster for cluster in base.clusters}
+    ordered, _ = lines(base.policy, base.clusters)
+    found = []
+    for line in ordered:
+        since = soaks_since(line.wave, remembered(line, clusters, memory.waves.get(line.wave.name)), now)
+        if since is not None:
+            found.append(SoakingWave(line.wave.name, since, line.wave.soak))
     return tuple(found)
 
 

@@ -78,6 +78,15 @@ def remembered(line: Line, clusters: Mapping[str, DesiredCluster], memory: WaveM
     return memory if memory is not None and memory.contents == digest else WaveMemory(digest, soaked=False)
 
 
+def soaks_since(wave: Wave, memory: WaveMemory, now: datetime) -> datetime | None:
+    """When the soak began that is not over yet, of a wave that soaks."""
+    since = memory.soak_since
+    if since is None or wave.soak <= timedelta(0) or memory.soaked:
+        return None
+    over = memory.soaked is None and _is_over(memory, wave.soak, now, None)
+    return None if over else since
+
+
 def look(
     line: Line,
     found: Mapping[str, Assessment],

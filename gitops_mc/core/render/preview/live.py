@@ -25,6 +25,7 @@ from gitops_mc.core.render.preview.document import (
 )
 from gitops_mc.core.render.preview.groups import names_told, sorted_by
 from gitops_mc.core.rollout.preview import ClusterPreview
+from gitops_mc.core.rollout.windows import told_span
 
 _DRAINS, _UPGRADES, _ADVICE, _ALREADY, _UNDER_WAY = 0.08, 0.05, 0.08, 0.05, 0.05
 _IN_ORDER = {kind: position for position, kind in enumerate(AdviceKind)}
@@ -184,6 +185,12 @@ def _under_way(live: LivePreview) -> tuple[Block, ...]:
         blocks.append(Paragraph(words(Strong("Halted"), f": {live.halted}")))
     if rows:
         blocks.append(Table(("clusters", "stands", "since", "why"), rows, "row"))
+    soaks = tuple(
+        words(Strong(f"wave {w.wave}"), f" soaks since {moment(w.since, live.at)}, for {told_span(w.soak)}")
+        for w in live.soaking
+    )
+    if soaks:
+        blocks.append(Bullets(soaks, "wave"))
     items = tuple(
         words(Strong("unknown"), f": {names_told(names)}, since {since}: {reason}")
         for (since, reason), names in sorted_by(

@@ -30,6 +30,10 @@ def live_json(live: LivePreview) -> JsonObject:
             }
             for found in live.under_way
         ],
+        "soaking": [
+            {"wave": w.wave, "since": _at(w.since), "soakSeconds": int(w.soak.total_seconds())}
+            for w in live.soaking
+        ],
         "unread": [{"cluster": u.cluster, "reason": u.reason, "since": _at(u.since)} for u in live.unread],
         "drains": [_drains(cluster, found) for cluster, found in live.drains.items()],
         "upgrades": [_upgrade(cluster, path) for cluster, paths in live.upgrades.items() for path in paths],
